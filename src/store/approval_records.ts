@@ -116,6 +116,11 @@ export interface StoredAnswer extends Somebody {
   readonly forced?: string;
 }
 
+/** The place of a question; the newest round if none is named. */
+export interface ApprovalPlace extends Omit<WaitPlace, "round"> {
+  readonly round?: number;
+}
+
 /** A question with the answers to it. */
 export interface Approval extends WaitPlace {
   readonly project: string;

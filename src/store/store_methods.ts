@@ -202,6 +202,14 @@ const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall<Events
     changed(events, "wait");
     mayWakeTasks(events, undefined, taskId);
   },
+  answerWait(events, result, { taskId }) {
+    const hasEnded = result.is === "over" || result.is === "was over";
+    if (hasEnded || result.is === "counted") changed(events, "wait");
+    if (hasEnded) mayWakeTasks(events, undefined, taskId);
+  },
+  listApprovals: "read",
+  findApproval: "read",
+  oldestApproval: "read",
   endWaits: changes("wait"),
   listWaits: "read",
   listWaitedTriggers: "read",

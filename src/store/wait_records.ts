@@ -75,6 +75,8 @@ export interface WaitPart {
   readonly asked?: JsonObject;
   /** Of one that waits for an event. */
   readonly key?: WaitKey;
+  /** A long text that people are shown beside it, and that no list has; only said when it opens. */
+  readonly shown?: string;
 }
 
 /** What a step asks to wait for. */
@@ -165,6 +167,7 @@ export interface WaitQuery {
   readonly trigger?: string;
   /** Only those of this task, by their position. */
   readonly taskId?: string;
+  readonly kind?: WaitKind;
   readonly limit: number;
 }
 
@@ -188,6 +191,8 @@ export type WaitEndResult =
   | { readonly is: "over" }
   /** Somebody or something else was first. */
   | { readonly is: "was over"; readonly end: EndedWait }
+  /** It is the question of an approval, which nobody answers by hand. */
+  | { readonly is: "asks people" }
   /** The step has no wait. */
   | { readonly is: "none" }
   /** The task has ended, or is being cancelled. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { AnswerResult, Approval, ApprovalPlace, AskedAnswer } from "./approval_records.ts";
 import type {
   AskedWait,
   ListedWait,
@@ -28,6 +29,17 @@ export interface WaitStore {
   openWait(asked: AskedWait): Promise<Wait>;
   /** Ends an open wait; its task is ready if it was waiting. The first who ends a wait has ended it. */
   endWait(ending: WaitEnding): Promise<WaitEndResult>;
+  /**
+   * Counts an answer to the question of an approval; its task is ready if that decides. A time that has
+   * come by now has decided before.
+   */
+  answerWait(answer: AskedAnswer): Promise<AnswerResult>;
+  /** The open questions, the one whose time ends first at the beginning, without what they show beside. */
+  listApprovals(query: WaitQuery): Promise<Approval[]>;
+  /** The question of a step, open or decided, with all that it shows; `undefined` if it asks none. */
+  findApproval(place: ApprovalPlace): Promise<Approval | undefined>;
+  /** When the oldest open question was asked, in milliseconds since the epoch. */
+  oldestApproval(): Promise<number | undefined>;
   /** Ends the open waits of a task whose steps will not run any more. */
   endWaits(taskId: string, now: number): Promise<void>;
   /** The open parts of waits, the one that is due first at the beginning. */

@@ -8,9 +8,27 @@ import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { shortDuration } from "../../base/duration.ts";
 import type { Column } from "../../resources/kind.ts";
-import type { ListedWait } from "../../store/wait_records.ts";
+import type { EndedWait, ListedWait } from "../../store/wait_records.ts";
 import type { WaitStore } from "../../store/wait_store.ts";
 import type { RecordType } from "./record_type.ts";
+
+/** How a wait ended, as the end of a sentence. */
+export function howEnded(end: EndedWait): string {
+  switch (end.by) {
+    case "time":
+      return "its time came";
+    case "hand":
+      return `${end.who} ended it: ${end.reason}`;
+    case "answer":
+      return `${end.who.join(" and ")} ${end.answer} it`;
+    case "event":
+      return `the event of delivery/${end.deliveryId} came`;
+    case "message":
+      return "a message came";
+    case "task":
+      return "its task was cancelled";
+  }
+}
 
 /** Most open waits of one task that are searched for that of a step. */
 const MOST_OF_TASK = 1000;

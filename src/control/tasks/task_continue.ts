@@ -10,10 +10,11 @@ import { rfc3339 } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { type Caller, withClient } from "../../auth/caller.ts";
 import type { Task } from "../../store/task_records.ts";
-import type { EndedWait } from "../../store/wait_records.ts";
+import type { EndedWait, WaitEndResult } from "../../store/wait_records.ts";
 import type { WaitStore } from "../../store/wait_store.ts";
 import type { AuditLog } from "../records/audit_log.ts";
 import { findTask } from "../records/records.ts";
+import { howEnded } from "../records/wait_record_type.ts";
 import type { TasksHost } from "./task_actions.ts";
 
 /** The waits of a daemon, and its audit. */
@@ -68,15 +69,18 @@ export async function continueTask(
 }
 
 function whyNot(
-  is: "was over" | "none" | "ended",
+  is: Exclude<WaitEndResult["is"], "over">,
   { task: { id, state }, step }: { readonly task: Task; readonly step: string },
   end: EndedWait | undefined,
 ): string {
   if (is === "ended") return `Task ${id} has ended, or is being cancelled`;
+  if (is === "asks people") {
+    return `Step "${step}" of task ${id} asks people, and only their answer lets it go on: ` +
+      `svc task approve ${id} ${step}, or reject`;
+  }
   if (end === undefined) {
     return `Step "${step}" of task ${id}, which is ${state}, does not wait for a time: ` +
       '"svc get waits" lists the steps that do';
   }
-  const by = end.by === "hand" ? `${end.who} ended it: ${end.reason}` : "its time came";
-  return `The wait of step "${step}" is over since ${rfc3339(end.at)}: ${by}`;
+  return `The wait of step "${step}" is over since ${rfc3339(end.at)}: ${howEnded(end)}`;
 }

@@ -36,7 +36,7 @@ import * as taskPruning from "./tasks/prune_rows.ts";
 import type { ClaimMethod } from "./tasks/task_claims.ts";
 import { noteAgentLimit, pruneSessions, type TurnMethod } from "./tasks/turn_rows.ts";
 import * as taskCounts from "./tasks/task_counts.ts";
-import { endOpenWait } from "./tasks/wait_rows.ts";
+import { answerOpenWait, endOpenWait } from "./tasks/wait_rows.ts";
 import * as taskLists from "./tasks/task_lists.ts";
 import { changeTasks } from "./working_set/change_tasks.ts";
 
@@ -92,6 +92,7 @@ export const METHODS: { readonly [Name in Separate]: Inside<Name> } = {
   noteLimit: noteAgentLimit,
   pruneSessions,
   endWait: endOpenWait,
+  answerWait: answerOpenWait,
   pruneDeliveries: deliveryPruning.pruneDeliveries,
   pruneTasks: taskPruning.pruneTasks,
   pruneRecords: retention.pruneRecords,

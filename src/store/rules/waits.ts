@@ -7,6 +7,13 @@
 import type { Wait, WaitEnd, WaitPart } from "../wait_records.ts";
 import { whatIsDue } from "./readiness.ts";
 
+/** Whether people are asked, so that nothing but an answer of theirs lets the task go on. */
+export function isQuestion(
+  { parts }: { readonly parts: readonly Pick<WaitPart, "kind">[] },
+): boolean {
+  return parts.some(({ kind }) => kind === "approval");
+}
+
 /** What becomes of an open wait that its step asks about. */
 export type WaitDecision =
   | { readonly is: "open" }

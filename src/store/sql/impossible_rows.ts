@@ -82,6 +82,13 @@ export const IMPOSSIBLE_ROWS: readonly ImpossibleRows[] = [
       `There are waits of tasks that do not exist, or open ones of ended tasks: ${ids}`,
   },
   {
+    sql: `SELECT DISTINCT task_id AS id FROM wait_answers AS given WHERE NOT EXISTS (
+          SELECT 1 FROM waits WHERE waits.task_id = given.task_id
+            AND waits.position = given.position AND waits.round = given.round
+            AND waits.kind = 'approval')`,
+    show: (ids) => `There are answers of people to nothing that was asked: ${ids}`,
+  },
+  {
     sql:
       `SELECT DISTINCT message_id AS id FROM outbox_content WHERE NOT EXISTS (SELECT 1 FROM outbox
           WHERE outbox.id = message_id AND outbox.state IN ('held', 'pending', 'failed'))`,

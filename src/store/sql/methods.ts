@@ -7,6 +7,7 @@
 
 import type { StoreMethod } from "../store.ts";
 import type { StoreArgs, StoreResult } from "../store_calls.ts";
+import { findApproval, listApprovals, oldestApproval } from "./approvals.ts";
 import { bindThread, findBindings, findThreadOfTask } from "./bindings.ts";
 import { listConnectionStates, noteConnection } from "./connections.ts";
 import { finishControl, listControl, recordControl } from "./control_audit.ts";
@@ -77,6 +78,9 @@ export const SHARED_METHODS = {
   findWaits,
   listWaitsOfDeliveries,
   countWaits,
+  listApprovals,
+  findApproval,
+  oldestApproval,
   saveSession,
   findSessions,
   forgetTaskEnd,

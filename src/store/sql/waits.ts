@@ -6,7 +6,7 @@
 
 import { defined } from "../../base/defined.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { decideWait } from "../rules/waits.ts";
+import { decideWait, isQuestion } from "../rules/waits.ts";
 import {
   type AskedWait,
   type ListedWait,
@@ -55,11 +55,12 @@ async (
   const before = await findWait(db, asked);
   if (before?.end !== undefined) return before;
   if (before === undefined) {
-    for (const [part, { kind, dueAt, isRelative, asked: what = {}, key }] of parts.entries()) {
+    for (const [part, { kind, dueAt, isRelative, asked: what = {}, ...rest }] of parts.entries()) {
+      const { key, shown } = rest;
       await db.run(
         `INSERT INTO waits (task_id, position, round, part, project, kind, state, asked, due_at,
-           is_relative, opened_at, event_trigger, shape, digest)
-         VALUES (?, ?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?, ?, ?)`,
+           is_relative, opened_at, event_trigger, shape, digest, shown)
+         VALUES (?, ?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?, ?, ?, ?)`,
         ...placeOf(asked),
         part,
         project,
@@ -71,6 +72,7 @@ async (
         key?.trigger ?? null,
         key?.shape ?? null,
         key?.digest ?? null,
+        shown ?? null,
       );
     }
   }
@@ -100,13 +102,11 @@ async (
   { taskId, position, round, part = 0, end: by, now }: WaitEnding,
 ): Promise<WaitEndResult> => {
   await host.lockTask(db, taskId);
-  const isOpen = await db.get(
-    `SELECT 1 FROM tasks WHERE id = ? AND ${UNFINISHED} AND cancel_reason IS NULL`,
-    taskId,
-  );
-  if (isOpen === undefined) return { is: "ended" };
+  if (!await goesOn(db, taskId)) return { is: "ended" };
   const newest = round ?? await newestRound(db, taskId, position);
   const place = { taskId, position, round: newest };
+  const asked = by.by === "hand" ? await findWait(db, place) : undefined;
+  if (asked !== undefined && isQuestion(asked)) return { is: "asks people" };
   if (await end(db, { ...place, part, end: by, now })) {
     await host.wake(db, taskId);
     return { is: "over" };
@@ -115,11 +115,28 @@ async (
   return wait?.end === undefined ? { is: "none" } : { is: "was over", end: wait.end };
 };
 
-const PLACE = "task_id = ? AND position = ? AND round = ?";
+/** Whether a task has not ended, nor is to be stopped. */
+export async function goesOn(db: SqlSession, taskId: string): Promise<boolean> {
+  const row = await db.get(
+    `SELECT 1 FROM tasks WHERE id = ? AND ${UNFINISHED} AND cancel_reason IS NULL`,
+    taskId,
+  );
+  return row !== undefined;
+}
 
-const placeOf = ({ taskId, position, round }: WaitPlace) => [taskId, position, round] as const;
+/** The condition on the three values of {@linkcode placeOf}. */
+export const PLACE = "task_id = ? AND position = ? AND round = ?";
 
-async function newestRound(db: SqlSession, taskId: string, position: number): Promise<number> {
+/** The values of a place. */
+export const placeOf = ({ taskId, position, round }: WaitPlace) =>
+  [taskId, position, round] as const;
+
+/** The newest round in which a step has waited; 1 if it never has. */
+export async function newestRound(
+  db: SqlSession,
+  taskId: string,
+  position: number,
+): Promise<number> {
   const row = await db.get(
     "SELECT COALESCE(max(round), 1) AS round FROM waits WHERE task_id = ? AND position = ?",
     taskId,
@@ -132,7 +149,7 @@ async function newestRound(db: SqlSession, taskId: string, position: number): Pr
  * Ends a wait if it is open: of all who try, one is let through. Its other parts are over with it. The
  * caller has locked the task.
  */
-async function end(
+export async function end(
   db: SqlSession,
   { part, end, now, ...place }: WaitPlace & {
     readonly part: number;
@@ -164,8 +181,12 @@ async function foundWait(db: SqlSession, place: WaitPlace): Promise<Wait> {
   return wait;
 }
 
-async function findWait(db: SqlSession, place: WaitPlace): Promise<Wait | undefined> {
-  const rows = await db.all(`SELECT * FROM waits WHERE ${PLACE} ORDER BY part`, ...placeOf(place));
+/** The wait of a step; `undefined` if it has none. */
+export async function findWait(db: SqlSession, place: WaitPlace): Promise<Wait | undefined> {
+  const rows = await db.all(
+    `SELECT ${COLUMNS} FROM waits WHERE ${PLACE} ORDER BY part`,
+    ...placeOf(place),
+  );
   const [first] = rows;
   if (first === undefined) return undefined;
   const ended = rows.find((row) => row["result"] !== null);
@@ -177,6 +198,12 @@ async function findWait(db: SqlSession, place: WaitPlace): Promise<Wait | undefi
     ...defined({ end: ended && toEnd(ended) }),
   };
 }
+
+/** All columns but `shown`, which may be long. */
+const COLUMNS = [
+  ...["task_id", "position", "round", "part", "project", "kind", "asked", "due_at", "is_relative"],
+  ...["opened_at", "over_at", "result", "event_trigger", "shape", "digest"],
+].map((name) => `waits.${name}`).join(", ");
 
 /** The place of a row of `waits`. */
 export function toPlace(row: Row): WaitPlace {
@@ -221,15 +248,16 @@ const BY_PLACE = "waits.task_id, waits.position, waits.round, waits.part";
 /** The open parts of waits, the one that is due first at the beginning. */
 export async function listWaits(
   db: SqlSession,
-  { project, trigger, taskId, limit }: WaitQuery,
+  { project, trigger, taskId, kind, limit }: WaitQuery,
 ): Promise<ListedWait[]> {
   const filters = Object.entries({
     "waits.project": project,
     'tasks."trigger"': trigger,
     "waits.task_id": taskId,
+    "waits.kind": kind,
   }).flatMap(([column, value]) => value === undefined ? [] : [{ column, value }]);
   const rows = await db.all(
-    `SELECT waits.*, tasks."trigger", tasks.workflow, plans.plan
+    `SELECT ${COLUMNS}, tasks."trigger", tasks.workflow, plans.plan
      FROM waits ${taskId === undefined ? db.dialect.indexedBy("waits_open") : ""}
      JOIN tasks ON tasks.id = waits.task_id JOIN plans ON plans.hash = tasks.plan_hash
      WHERE waits.state = 'open' ${filters.map(({ column }) => `AND ${column} = ?`).join(" ")}

@@ -97,6 +97,7 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   pruneSessions: turns.pruneSessions,
   openWait: waits.openWait,
   endWait: waits.endWait,
+  answerWait: waits.answerWait,
   endWaits: over((rows, taskId, now) => rows.closeWaits(taskId, now)),
   cancelTask: over(cancelTask),
   retryTask: changing(retryTask(taskLists.findTasks)),

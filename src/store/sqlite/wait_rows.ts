@@ -5,6 +5,7 @@
  */
 
 import { DUE_TASK_COLUMNS, toDueTask } from "../sql/task_facts.ts";
+import { answerWait as answer } from "../sql/approvals.ts";
 import * as waits from "../sql/waits.ts";
 import { wakeTask } from "../transactions/park_task.ts";
 import type { Database } from "./engine/database.ts";
@@ -26,3 +27,5 @@ const HOST: waits.WaitHost<Database> = {
 export const openWait = waits.openWait(HOST);
 /** Ends an open wait. */
 export const endWait = waits.endWait(HOST);
+/** Counts an answer to the question of an approval. */
+export const answerWait = answer(HOST);

@@ -197,6 +197,28 @@ const CALLS: Calls = {
   },
   endWait: (run, db) =>
     run(db, { taskId: T1, position: 0, end: { by: "hand", who: "ada", reason: "" }, now: 6 }),
+  answerWait: async (run, db) => {
+    const digest = "0".repeat(64);
+    const asked = {
+      ...{ digest, ask: "Deploy?", fields: {}, by: ["ada"], need: 2, fourEyes: false },
+      protection: "none",
+    };
+    const place = { taskId: T1, position: 1, round: 7 };
+    const parts = [{ kind: "approval", dueAt: 9e15, isRelative: true, asked }] as const;
+    await METHODS.openWait(db, { ...place, project: "default", parts, now: 5 });
+    const answer = {
+      ...{ ...place, digest, comment: "", fields: {}, now: 6 },
+      ...{ identities: [], mayBy: ["ada"], startedBy: [] },
+      surface: "cli",
+      answer: "approved",
+    } as const;
+    await run(db, { ...answer, key: "person:ada", person: "ada", called: "ada" });
+    await METHODS.findApproval(db, { taskId: T1, position: 1 });
+    await run(db, { ...answer, key: "person:bob", person: "bob", called: "bob" });
+  },
+  listApprovals: (run, db) => run(db, { limit: 5 }),
+  findApproval: (run, db) => run(db, { taskId: T1, position: 1, round: 7 }),
+  oldestApproval: (run, db) => run(db),
   endWaits: (run, db) => run(db, T1, 6),
   listWaits: async (run, db) => {
     await run(db, { project: "default", trigger: "push", limit: 5 });

@@ -109,6 +109,7 @@ async function beginAnew(
   const anew = [...begun].filter(([, isAnew]) => isAnew).map(([id]) => id);
   await db.run("DELETE FROM steps WHERE task_id = ANY (?)", anew);
   await db.run("DELETE FROM waits WHERE task_id = ANY (?)", anew);
+  await db.run("DELETE FROM wait_answers WHERE task_id = ANY (?)", anew); // they are asked anew
   for (const id of anew) await endTurns(db, id); // a step that is not reached yet keeps no seat
   return begun;
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { answerWait } from "../../sql/approvals.ts";
 import { endWait, openWait, type WaitHost } from "../../sql/waits.ts";
 import { wakeTask } from "../../transactions/park_task.ts";
 import type { Session } from "../database/connections.ts";
@@ -27,3 +28,5 @@ export const openingWait = ({ checkClaim }: Pick<WaitHost<Session>, "checkClaim"
 
 /** Ends an open wait. */
 export const endOpenWait = endWait<Session>({ ...HOST, checkClaim() {} });
+/** Counts an answer to the question of an approval. */
+export const answerOpenWait = answerWait<Session>(HOST);

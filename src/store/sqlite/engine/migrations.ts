@@ -116,6 +116,14 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX waits_of_deliveries ON waits (delivery_id) WHERE delivery_id IS NOT NULL;
   -- Messages of its inbox before this position were there when its last step began, or ended a wait.
   ALTER TABLE tasks ADD COLUMN read_up_to INTEGER NOT NULL DEFAULT 0;
+  -- What an approval shows beside its question, and the answers to it, one of each giver.
+  ALTER TABLE waits ADD COLUMN shown TEXT;
+  CREATE TABLE wait_answers (
+    task_id TEXT NOT NULL, position INTEGER NOT NULL, round INTEGER NOT NULL, giver TEXT NOT NULL,
+    person TEXT, identity TEXT, called TEXT NOT NULL, answered_at INTEGER NOT NULL,
+    surface TEXT NOT NULL, answer TEXT NOT NULL, comment TEXT NOT NULL, given TEXT NOT NULL,
+    forced TEXT, PRIMARY KEY (task_id, position, round, giver)
+  ) STRICT, WITHOUT ROWID;
   `,
 ];
 
