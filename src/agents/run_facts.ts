@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../base/defined.ts";
 import { type AgentFailure, type FailureKind, failureOf } from "./agent_failure.ts";
 
 /** Longest result that is kept, in UTF-8 bytes: about as many as an environment variable can hold. */
@@ -61,6 +62,13 @@ export class RunFacts {
   /** Why the run failed, if it did. */
   get likelyFailure(): AgentFailure | undefined {
     return this.#failure ?? this.#trouble ?? this.#hint;
+  }
+
+  /** What the run has used, as far as the agent tells. */
+  get usage(): { readonly tokens?: number; readonly costUsd?: number } {
+    const isKnown = (this.#tokensIn ?? this.#tokensOut) !== undefined;
+    const tokens = isKnown ? (this.#tokensIn ?? 0) + (this.#tokensOut ?? 0) : undefined;
+    return defined({ tokens, costUsd: this.#costUsd });
   }
 
   /** The facts as outputs of the step. */

@@ -63,13 +63,15 @@ export function noticeOfIncident(incident: Incident, at: number): Notice {
     "answer.failed": "An answer could not be sent",
     "answer.held": "An answer waits for a person",
     "loop.cut": "svc cut a loop of tasks that start each other",
+    "budget.near": "A budget is nearly used up",
+    "budget.reached": "A budget is reached",
     "plugin.failed": "A plugin fails again and again",
   }[kind];
   return {
     kind,
     project,
     ...defined({ connection: connection || undefined }),
-    // Loops and plugins have no Connection that distinguishes them.
+    // Loops, budgets and plugins have no Connection that distinguishes them.
     cause: `${kind} ${causeOf(incident)}`,
     title: title + inProject(project),
     text: reason,
@@ -80,6 +82,7 @@ export function noticeOfIncident(incident: Incident, at: number): Notice {
 
 function causeOf({ kind, reason, connection }: Incident): string {
   if (kind === "loop.cut") return reason;
+  if (kind.startsWith("budget.")) return reason.split(" is ", 1)[0] ?? "";
   return kind === "plugin.failed" ? reason.split(" failed ", 1)[0] ?? "" : connection;
 }
 

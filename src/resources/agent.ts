@@ -6,6 +6,7 @@
 
 import Type from "typebox";
 import { type AdapterName, AGENT_OUTPUTS, findAdapter, PLAIN_OUTPUT } from "../agents/adapters.ts";
+import { BUDGET_FIELDS, checkBudget } from "./budget.ts";
 import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { type AnyKind, defineKind } from "./kind.ts";
 import { needsProgram } from "./machine_needs.ts";
@@ -36,6 +37,7 @@ const AgentSpec = Type.Object({
   timeout: Type.Optional(Duration),
   resume: Type.Optional(Resume),
   maxParallel: Type.Optional(Type.Integer({ minimum: 1, title: "how many steps at once, from 1" })),
+  ...BUDGET_FIELDS,
 }, { additionalProperties: false });
 
 /** `spec` of an Agent. */
@@ -63,6 +65,7 @@ export const agent: AnyKind = defineKind<AgentSpec>("Agent", {
     checkResume,
     checkOutput,
     checkKey,
+    checkBudget,
     (spec) => checkSandbox(spec.sandbox, ["spec", "sandbox"]),
     checkLimited,
     checkHeld,

@@ -5,6 +5,7 @@
  */
 
 import Type from "typebox";
+import { isTimezone } from "../base/calendar.ts";
 import type { EventDefinition } from "./event.ts";
 import { errorAt, type Finding } from "./resource.ts";
 import { findScheduleFault } from "./schedule.ts";
@@ -51,13 +52,4 @@ function checkCron({ schedule, timezone = DEFAULT_TIMEZONE, ...rest }: CronSpec)
     findings.push(errorAt([...AT, "catchUpWindowSecs"], message));
   }
   return findings;
-}
-
-function isTimezone(timezone: string): boolean {
-  try {
-    new Intl.DateTimeFormat("en", { timeZone: timezone });
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -25,6 +25,8 @@ export const NOTICE_KINDS = [
   "answer.failed",
   "answer.held",
   "loop.cut",
+  "budget.near",
+  "budget.reached",
   "plugin.failed",
   "daemon.degraded",
 ] as const;

@@ -5,10 +5,12 @@
  */
 
 import Type from "typebox";
+import { BUDGET_FIELDS, checkBudget } from "./budget.ts";
 import { type AnyKind, defineKind } from "./kind.ts";
 
 const ProjectSpec = Type.Object({
   description: Type.Optional(Type.String()),
+  ...BUDGET_FIELDS,
 }, { additionalProperties: false });
 
 /** `spec` of a Project. */
@@ -19,5 +21,6 @@ export const project: AnyKind = defineKind<ProjectSpec>("Project", {
   summary: "A namespace for the other kinds; it need not be declared before it is used.",
   spec: ProjectSpec,
   specOptional: true,
+  checks: [checkBudget],
   columns: [{ header: "DESCRIPTION", fit: "text", cell: ({ spec }) => spec.description ?? "" }],
 });

@@ -8,6 +8,7 @@
 import Type from "typebox";
 import { FORGES } from "../base/forge_names.ts";
 import { GOAL_VARIABLES } from "../cel/template.ts";
+import { BUDGET_FIELDS, type Budgeted, checkBudget } from "./budget.ts";
 import { checkExpression, checkTemplate } from "./condition.ts";
 import { endpointOf } from "./endpoints.ts";
 import type { CronSpec } from "./event_cron.ts";
@@ -43,6 +44,7 @@ const TriggerSchema = Type.Object({
   report: Type.Optional(Report),
   concurrency: Type.Optional(Concurrency),
   retention: Type.Optional(Retention),
+  ...BUDGET_FIELDS,
   action: Type.Object({
     workflow: Name,
     workspace: Name,
@@ -51,7 +53,7 @@ const TriggerSchema = Type.Object({
 }, { additionalProperties: false });
 
 /** `spec` of a Trigger. */
-export interface TriggerSpec {
+export interface TriggerSpec extends Budgeted {
   /** The source of events, and the filter on them. */
   readonly event: {
     readonly source: string;
@@ -90,6 +92,7 @@ export const trigger: AnyKind = defineKind<TriggerSpec>("Trigger", {
     ({ concurrency }) => checkConcurrency(concurrency),
     ({ retention }) => checkRetention(retention),
     ({ report }) => checkReport(report),
+    checkBudget,
     checkAnswerable,
     ({ action: { goal } }) =>
       goal === undefined ? [] : checkTemplate(goal, ["spec", "action", "goal"], GOAL_VARIABLES),

@@ -11,6 +11,8 @@ export type IncidentKind =
   | "answer.failed"
   | "answer.held"
   | "loop.cut"
+  | "budget.near"
+  | "budget.reached"
   | "plugin.failed";
 
 /** A permanent failure, published once when it is found. */
@@ -19,6 +21,7 @@ export interface Incident {
    * `gap.lost`: events of a platform that cannot be recovered. `connection.broken`: a Connection
    * that does not work until an operator repairs it. `answer.failed`: a message of the outbox that
    * was given up. `answer.held`: one that waits for a person, and is dropped in a day. `loop.cut`: tasks that started each other through a platform, and were stopped.
+   * `budget.near`: 80 % of a budget are used up. `budget.reached`: a step found no room in it.
    * `plugin.failed`: a plugin that fails again and again.
    */
   readonly kind: IncidentKind;

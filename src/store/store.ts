@@ -35,6 +35,7 @@ import type {
   TaskRecorder,
   TaskStore,
 } from "./task_store.ts";
+import type { BudgetStore } from "./budget_store.ts";
 import type { TurnStore } from "./turn_store.ts";
 import type { WaitStore } from "./wait_store.ts";
 
@@ -58,6 +59,7 @@ export interface Store
     TaskEndStore,
     TaskCounter,
     InboxStore,
+    BudgetStore,
     TurnStore,
     WaitStore,
     SourceEventRecorder,

@@ -222,7 +222,7 @@ export type TaskReadiness =
     /** Name of the agent that it waits for; absent if it waits for a time only. */
     readonly agent?: string;
     /** What it waits for: a free seat or session of the agent, or the end of the agent's limit. */
-    readonly for?: "seat" | "session" | "limit";
+    readonly for?: "seat" | "session" | "limit" | "budget";
     /** The open wait of the first step that has one; absent if it waits for an agent only. */
     readonly wait?: { readonly position: number; readonly kind: WaitKind };
   };

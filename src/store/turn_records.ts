@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { AskedBudget, BudgetNews } from "./budget_records.ts";
 import type { StepRecord } from "./task_records.ts";
 
 /** A step that asks for a turn. */
@@ -17,6 +18,8 @@ export interface AskedTurn {
   readonly agents: readonly AskedAgent[];
   /** The key of the session that is to go on: at most 1,024 bytes. */
   readonly session?: string;
+  /** Id of the run that begins with the turn, no other run has it; absent if no budget counts it. */
+  readonly run?: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -26,10 +29,14 @@ export interface AskedAgent {
   readonly name: string;
   /** Most turns of it at once, over all tasks of the project; any number when absent. */
   readonly seats?: number;
+  /** The budgets in which a run of it has to have room; all of them, or it does not begin. */
+  readonly budgets?: readonly AskedBudget[];
 }
 
-/** The answer to a step that asks for a turn. */
-export type TurnAnswer =
+/** The answer to a step that asks for a turn, and what people are to be told of budgets. */
+export type TurnAnswer = GivenTurn & { readonly news?: readonly BudgetNews[] };
+
+type GivenTurn =
   | {
     readonly is: "held";
     /** Name of the agent. */
@@ -46,6 +53,8 @@ export type TurnAnswer =
     readonly agent: string;
     /** When, in milliseconds since the epoch. */
     readonly until: number;
+    /** The budget whose window ends then; absent if the agent itself has reached a limit. */
+    readonly budget?: AskedBudget;
   };
 
 /** How a task is parked. */

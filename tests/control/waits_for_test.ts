@@ -58,6 +58,10 @@ const ALONE: readonly (readonly [TaskReadiness, string])[] = [
     { is: "waiting", until: NOW + 1000, agent: "claude", for: "limit" },
     "waits for agent claude, limited until 2026-07-14T10:00:01.000Z",
   ],
+  [
+    { is: "waiting", until: NOW + 1000, agent: "claude", for: "budget" },
+    "waits until 2026-07-14T10:00:01.000Z, when a budget for agent claude resets",
+  ],
   [{ is: "waiting", until: NOW + 1000 }, "waits until 2026-07-14T10:00:01.000Z"],
   [
     { is: "waiting", until: NOW, agent: "claude", for: "limit" },

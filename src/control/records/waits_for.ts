@@ -116,10 +116,11 @@ function waiting(
     seat: `waits for agent ${agent}, whose turns are all taken (maxParallel)`,
     session: `waits for agent ${agent}, which works for another task in this session`,
     limit: `waits for agent ${agent}, limited until ${time.until}`,
+    budget: `waits until ${time.until}, when a budget for agent ${agent} resets`,
   };
   return {
     text: texts[what ?? "seat"],
-    view: { what: "agent", agent, ...(what === "limit" ? time : {}) },
+    view: { what: "agent", agent, ...(what === "limit" || what === "budget" ? time : {}) },
   };
 }
 

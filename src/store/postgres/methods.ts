@@ -34,7 +34,13 @@ import * as resources from "./resources/resource_rows.ts";
 import * as retention from "./retention_rows.ts";
 import * as taskPruning from "./tasks/prune_rows.ts";
 import type { ClaimMethod } from "./tasks/task_claims.ts";
-import { noteAgentLimit, pruneSessions, type TurnMethod } from "./tasks/turn_rows.ts";
+import {
+  askAgain,
+  noteAgentLimit,
+  pruneSessions,
+  settleAgentRun,
+  type TurnMethod,
+} from "./tasks/turn_rows.ts";
 import * as taskCounts from "./tasks/task_counts.ts";
 import { answerOpenWait, endOpenWait } from "./tasks/wait_rows.ts";
 import * as taskLists from "./tasks/task_lists.ts";
@@ -90,6 +96,8 @@ export const METHODS: { readonly [Name in Separate]: Inside<Name> } = {
   retryTask: changing(retryTask(taskLists.findTasks)),
   listTaskEnds: taskLists.listTaskEnds,
   noteLimit: noteAgentLimit,
+  settleRun: settleAgentRun,
+  askBudgetsAgain: askAgain,
   pruneSessions,
   endWait: endOpenWait,
   answerWait: answerOpenWait,

@@ -6,7 +6,7 @@
 
 /** The facts about a task that its worker gives back until a step of it can go on. */
 export interface ParkedTask {
-  /** Whether a step of it holds a turn, which it may have got just now. */
+  /** Whether a step of it holds a turn or may ask for one again, which it may have got just now. */
   readonly hasTurn: boolean;
   /** Whether a step of it is in the queue of an agent. */
   readonly isQueued: boolean;

@@ -26,6 +26,8 @@ export interface NotedLimit {
   readonly until: number;
   /** When it was noted, in milliseconds since the epoch. */
   readonly notedAt: number;
+  /** Whether a step fails in the place of waiting for its end. */
+  readonly fails?: boolean;
 }
 
 /** What a step that asks for a turn gets. */
@@ -49,8 +51,9 @@ export function decideTurn(
     readonly limits: readonly NotedLimit[];
   },
 ): TurnDecision {
-  const limited = new Map(
-    limits.filter((limit) => isInForce(limit, now)).map(({ agent, until }) => [agent, until]),
+  const limited = Map.groupBy(
+    limits.filter((limit) => isInForce(limit, now)),
+    ({ agent }) => agent,
   );
   const free = agents.filter((agent) => !limited.has(agent));
   const own = turn !== undefined && sameSession(turn.session, session) ? turn : undefined;
@@ -59,10 +62,16 @@ export function decideTurn(
   if (agent !== undefined) {
     return { is: "queued", agent, stays: own?.isHeld === false && own.agent === agent };
   }
-  const [first] = agents.map((name) => ({ agent: name, until: limited.get(name) ?? now }))
-    .sort((a, b) => a.until - b.until);
+  const [first] = agents.map((name) => {
+    const those = limited.get(name) ?? [];
+    return {
+      agent: name,
+      until: Math.max(now, ...those.map(({ until }) => until)),
+      fails: those.some(({ fails }) => fails === true),
+    };
+  }).sort((a, b) => Number(a.fails) - Number(b.fails) || a.until - b.until);
   if (first === undefined) throw new Error("A step asks for a turn of no agent");
-  return { is: "limited", ...first };
+  return { is: "limited", agent: first.agent, until: first.until };
 }
 
 function sameSession(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {

@@ -8,6 +8,7 @@
 import type { StoreMethod } from "../store.ts";
 import type { StoreArgs, StoreResult } from "../store_calls.ts";
 import { findApproval, listApprovals, oldestApproval } from "./approvals.ts";
+import { listBudgetUse } from "./budgets.ts";
 import { bindThread, findBindings, findThreadOfTask } from "./bindings.ts";
 import { listConnectionStates, noteConnection } from "./connections.ts";
 import { finishControl, listControl, recordControl } from "./control_audit.ts";
@@ -72,6 +73,7 @@ export const SHARED_METHODS = {
   addToInbox,
   listInbox,
   listAgentUse,
+  listBudgetUse,
   listWaits,
   listWaitedTriggers,
   listWaitShapes,

@@ -11,7 +11,7 @@ import type { Row } from "./row.ts";
 
 /** Columns of a task that {@linkcode toParked} takes, beside its `cancel_reason`. */
 export const PARKED_COLUMNS = `CASE WHEN EXISTS (SELECT 1 FROM turns
-    WHERE turns.task_id = tasks.id AND turns.state = 'held') THEN 1 ELSE 0 END AS has_turn,
+    WHERE turns.task_id = tasks.id AND turns.state IN ('held', 'woken')) THEN 1 ELSE 0 END AS has_turn,
   CASE WHEN EXISTS (SELECT 1 FROM turns
     WHERE turns.task_id = tasks.id AND turns.state = 'waiting') THEN 1 ELSE 0 END AS is_queued,
   (SELECT count(DISTINCT position) FROM waits

@@ -35,6 +35,8 @@ export const READINESS_COLUMNS = `tasks.readiness, tasks.run_at,
       AND other.state = 'held' WHERE ${IS_FIRST}) THEN 1 ELSE 0 END AS in_session,
   CASE WHEN ${IS_PARKED} THEN (SELECT min(agent) FROM agent_limits
     WHERE agent_limits.project = tasks.project AND until = tasks.run_at) END AS limited_agent,
+  CASE WHEN ${IS_PARKED} THEN (SELECT min(agent) FROM turns
+    WHERE turns.task_id = tasks.id AND turns.state = 'limited') END AS budget_agent,
   CASE WHEN ${IS_PARKED} THEN ${FIRST_OPEN} END AS wait_position,
   CASE WHEN ${IS_PARKED} THEN (SELECT kind FROM waits AS first
     WHERE first.task_id = tasks.id AND first.position = ${FIRST_OPEN}) END AS wait_kind`;
@@ -134,10 +136,11 @@ function forWait(row: Row): Pick<Waiting, "wait"> {
 
 /** The agent that a waiting task waits for. The end of a limit is the time until which it waits. */
 function forAgent(row: Row): Pick<Waiting, "agent" | "for"> {
-  const { agent, limited_agent: limited } = row;
+  const { agent, limited_agent: limited, budget_agent: budgeted } = row;
   if (typeof agent === "string") {
     return { agent, for: number(row, "in_session") > 0 ? "session" : "seat" };
   }
+  if (typeof budgeted === "string") return { agent: budgeted, for: "budget" };
   return typeof limited === "string" ? { agent: limited, for: "limit" } : {};
 }
 

@@ -16,6 +16,13 @@ import {
   type StoredTurn,
 } from "../rules/turns.ts";
 import type { AgentLimit, AgentUse, AskedTurn, TurnAnswer } from "../turn_records.ts";
+import {
+  BudgetLedger,
+  budgetLock,
+  type LackingAgent,
+  lackingAgents,
+  waitForBudgets,
+} from "./budgets.ts";
 import { number, storable, text } from "./columns.ts";
 import { READINESS, UNFINISHED } from "./readiness.ts";
 import type { Row } from "./row.ts";
@@ -37,79 +44,148 @@ export interface TurnHost<Db extends SqlSession> extends SessionHost<Db> {
   wake(db: Db, taskIds: readonly string[]): void | Promise<void>;
 }
 
+/** What stands in the place of a turn. */
+interface FoundTurn extends StoredTurn {
+  /** Whether it is one, held or waited for; else the step waits for a budget, or has done so. */
+  readonly isTurn: boolean;
+  /** The run for which something is set aside in budgets. */
+  readonly run?: string;
+}
+
 /** The agents of one project by name. */
 interface Agents {
   readonly project: string;
   readonly agents: readonly string[];
 }
 
-const lockAgents = (db: SqlSession, { project, agents }: Agents) =>
-  db.lock(...new Set(agents.map((agent) => `turns/${project}/${agent}`)));
+const lockAgents = (
+  db: SqlSession,
+  { project, agents, isBudgeted }: Agents & {
+    /** Whether what is set aside in budgets changes, too. */
+    readonly isBudgeted?: boolean;
+  },
+) =>
+  db.lock(
+    ...new Set(agents.map((agent) => `turns/${project}/${agent}`)),
+    ...isBudgeted === true ? [budgetLock(project)] : [],
+  );
 
 /** Gives a step its turn, or puts it in the queue for one. */
 export const takeTurn =
   <Db extends SqlSession>(host: TurnHost<Db>) =>
   async (db: Db, asked: AskedTurn): Promise<TurnAnswer> => {
-    const { taskId, position, project, now } = asked;
+    const { taskId, project, run, now } = asked;
     const agents = asked.agents.map(({ name }) => name);
     // no other call changes the agent of its turn, so those that have to be locked stay the same
     const before = await findTurn(db, asked);
+    const isBudgeted = run !== undefined || before?.run !== undefined;
     await lockAgents(db, {
       project,
       agents: before === undefined ? agents : [...agents, before.agent],
+      isBudgeted,
     });
     await host.checkClaim(db, taskId);
     const turn = await findTurn(db, asked);
-    const digest = asked.session === undefined ? undefined : sessionDigest(asked.session);
-    const limits = await findLimits(db, { project, agents });
-    const decision = decideTurn({ agents, session: digest, now }, { turn, limits });
-    const { agent } = decision;
-    const held = async (): Promise<TurnAnswer> => {
-      const session = await useSession(host, db, { ...asked, agent });
-      return { is: "held", agent, ...defined({ session }) };
-    };
-    if (decision.is === "kept") return await held();
-    const stays = decision.is === "queued" && decision.stays;
-    const freed = stays || turn === undefined ? [] : [turn.agent];
-    if (freed.length > 0) {
-      await db.run("DELETE FROM turns WHERE task_id = ? AND position = ?", taskId, position);
+    const session = async (agent: string) =>
+      defined({ session: await useSession(host, db, { ...asked, agent }) });
+    if (turn !== undefined && run !== undefined && turn.run === run) {
+      // this call was committed, and its answer was lost
+      return { is: "held", agent: turn.agent, ...await session(turn.agent) };
     }
-    if (decision.is === "limited") {
-      await grantTurns(host, db, { project, agents: freed });
-      return { is: "limited", agent, until: decision.until };
+    const ledger = isBudgeted ? await BudgetLedger.open(db, { project, now }) : undefined;
+    if (turn?.run !== undefined) { // the run was killed, and nobody knows what it used
+      await ledger?.settle(asked, {});
     }
-    const seats = asked.agents.find(({ name }) => name === agent)?.seats ?? null;
-    if (stays) {
-      await db.run(
-        "UPDATE turns SET seats = ? WHERE task_id = ? AND position = ?",
-        seats,
-        taskId,
-        position,
-      );
-    } else {
-      await db.run(
-        `INSERT INTO turns (task_id, position, project, agent, session, seats, state, place)
-         SELECT ?1, ?2, ?3, ?4, ?5, ?6, 'waiting', COALESCE(max(place), 0) + 1 FROM turns
-         WHERE project = ?3 AND agent = ?4 AND state = 'waiting'`,
-        taskId,
-        position,
-        project,
-        agent,
-        digest ?? null,
-        seats,
-      );
+    const lacking = ledger === undefined ? [] : lackingAgents(ledger, asked.agents);
+    const answer = await giveTurn(host, db, asked, { turn, lacking });
+    if (answer.is === "held" && run !== undefined) {
+      const budgets = asked.agents.find(({ name }) => name === answer.agent)?.budgets ?? [];
+      if (budgets.length > 0) await ledger?.reserve(asked, run, budgets);
     }
-    await grantTurns(host, db, { project, agents: [...freed, agent] }, taskId);
-    const given = await findTurn(db, asked);
-    if (given?.isHeld === true) return await held();
-    const isBusy = await db.get(
-      `SELECT 1 FROM turns WHERE project = ? AND agent = ? AND session = ? AND state = 'held'`,
+    for (const one of lacking.flatMap((agent) => agent.lacking)) await ledger?.tellReached(one);
+    const news = ledger === undefined || ledger.news.length === 0 ? undefined : ledger.news;
+    const told = defined({ news });
+    return answer.is === "held"
+      ? { ...answer, ...await session(answer.agent), ...told }
+      : { ...answer, ...told };
+  };
+
+/** Gives a step its turn, or puts it in the queue for one; the agents are locked. */
+async function giveTurn<Db extends SqlSession>(
+  host: TurnHost<Db>,
+  db: Db,
+  asked: AskedTurn,
+  { turn, lacking }: {
+    readonly turn: FoundTurn | undefined;
+    readonly lacking: readonly LackingAgent[];
+  },
+): Promise<TurnAnswer> {
+  const { taskId, position, project, now } = asked;
+  const agents = asked.agents.map(({ name }) => name);
+  const digest = asked.session === undefined ? undefined : sessionDigest(asked.session);
+  const limits: readonly NotedLimit[] = [
+    ...await findLimits(db, { project, agents }),
+    ...lacking.map(({ agent, decisive: { budget, window } }) => ({
+      agent,
+      until: window.endsAt,
+      notedAt: now,
+      fails: budget.fails,
+    })),
+  ];
+  const own = turn?.isTurn === true ? turn : undefined;
+  const decision = decideTurn({ agents, session: digest, now }, { turn: own, limits });
+  const { agent } = decision;
+  if (decision.is === "kept") return { is: "held", agent };
+  const stays = decision.is === "queued" && decision.stays;
+  const freed = stays || turn === undefined ? [] : [turn.agent];
+  if (freed.length > 0) {
+    await db.run("DELETE FROM turns WHERE task_id = ? AND position = ?", taskId, position);
+  }
+  if (decision.is === "limited") {
+    await grantTurns(host, db, { project, agents: freed });
+    const { until } = decision;
+    const reached = lacking.find((one) => one.agent === agent)?.decisive;
+    // a limit that lasts longer decides, and no room in a budget helps before
+    if (reached === undefined || reached.window.endsAt < until) {
+      return { is: "limited", agent, until };
+    }
+    if (reached.budget.fails) return { is: "limited", agent, until, budget: reached.budget };
+    const options = asked.agents.filter(({ name }) => lacking.some((one) => one.agent === name));
+    await waitForBudgets(db, asked, agent, options.map(({ budgets = [] }) => budgets));
+    return { is: "limited", agent, until, budget: reached.budget };
+  }
+  const seats = asked.agents.find(({ name }) => name === agent)?.seats ?? null;
+  if (stays) {
+    await db.run(
+      "UPDATE turns SET seats = ? WHERE task_id = ? AND position = ?",
+      seats,
+      taskId,
+      position,
+    );
+  } else {
+    await db.run(
+      `INSERT INTO turns (task_id, position, project, agent, session, seats, state, place)
+       SELECT ?1, ?2, ?3, ?4, ?5, ?6, 'waiting', COALESCE(max(place), 0) + 1 FROM turns
+       WHERE project = ?3 AND agent = ?4 AND state = 'waiting'`,
+      taskId,
+      position,
       project,
       agent,
       digest ?? null,
+      seats,
     );
-    return { is: "waiting", agent, for: isBusy === undefined ? "seat" : "session" };
-  };
+  }
+  await grantTurns(host, db, { project, agents: [...freed, agent] }, taskId);
+  const given = await findTurn(db, asked);
+  if (given?.isHeld === true) return { is: "held", agent };
+  const isBusy = await db.get(
+    `SELECT 1 FROM turns WHERE project = ? AND agent = ? AND session = ? AND state = 'held'`,
+    project,
+    agent,
+    digest ?? null,
+  );
+  return { is: "waiting", agent, for: isBusy === undefined ? "seat" : "session" };
+}
 
 /** Ends the turn of a step, or its waiting for one; without `position`, of all steps of the task. */
 export const endTurn =
@@ -117,12 +193,23 @@ export const endTurn =
   async (db: Db, taskId: string, position?: number): Promise<void> => {
     const those = position === undefined ? "task_id = ?" : "task_id = ? AND position = ?";
     const values = position === undefined ? [taskId] : [taskId, position];
-    const rows = await db.all(`SELECT project, agent FROM turns WHERE ${those}`, ...values);
+    const rows = await db.all(
+      `SELECT position, project, agent, run FROM turns WHERE ${those}`,
+      ...values,
+    );
     const [row] = rows;
     if (row === undefined) return;
     const ended = { project: text(row, "project"), agents: rows.map((one) => text(one, "agent")) };
-    await lockAgents(db, ended);
+    const unsettled = rows.filter((one) => one["run"] !== null);
+    await lockAgents(db, { ...ended, isBudgeted: unsettled.length > 0 });
     await host.checkClaim(db, taskId);
+    if (unsettled.length > 0) {
+      // the window in which they count is stored, so the time does not matter
+      const ledger = await BudgetLedger.open(db, { project: ended.project, now: 0 });
+      for (const one of unsettled) {
+        await ledger.settle({ taskId, position: number(one, "position") }, {}, { tells: false });
+      }
+    }
     await db.run(`DELETE FROM turns WHERE ${those}`, ...values);
     await grantTurns(host, db, ended, taskId);
   };
@@ -197,15 +284,17 @@ export async function listAgentUse(
 async function findTurn(
   db: SqlSession,
   { taskId, position }: Pick<AskedTurn, "taskId" | "position">,
-): Promise<StoredTurn | undefined> {
+): Promise<FoundTurn | undefined> {
   const row = await db.get(
-    "SELECT agent, state, session FROM turns WHERE task_id = ? AND position = ?",
+    "SELECT agent, state, session, run FROM turns WHERE task_id = ? AND position = ?",
     taskId,
     position,
   );
   return row && {
     agent: text(row, "agent"),
     isHeld: row["state"] === "held",
+    isTurn: row["state"] === "held" || row["state"] === "waiting",
+    ...(typeof row["run"] === "string" ? { run: row["run"] } : {}),
     ...(row["session"] instanceof Uint8Array ? { session: row["session"] } : {}),
   };
 }

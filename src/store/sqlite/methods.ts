@@ -94,6 +94,8 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   takeTurn: turns.takeTurn,
   endTurn: turns.endTurn,
   noteLimit: turns.noteLimit,
+  settleRun: turns.settleRun,
+  askBudgetsAgain: turns.askBudgetsAgain,
   pruneSessions: turns.pruneSessions,
   openWait: waits.openWait,
   endWait: waits.endWait,

@@ -7,6 +7,7 @@
 import { READINESS } from "../sql/readiness.ts";
 import { IS_UNUSED } from "../sql/sessions.ts";
 import { text } from "../sql/columns.ts";
+import * as budgets from "../sql/budgets.ts";
 import * as turns from "../sql/turns.ts";
 import type { Database } from "./engine/database.ts";
 
@@ -31,6 +32,11 @@ export const takeTurn = turns.takeTurn(HOST);
 export const endTurn = turns.endTurn(HOST);
 /** Notes that an agent is limited. */
 export const noteLimit = turns.noteLimit(HOST);
+
+/** Settles a run that has ended. */
+export const settleRun = budgets.settleRun(HOST);
+/** Lets the steps of a project that wait for a budget ask again. */
+export const askBudgetsAgain = budgets.askBudgetsAgain(HOST);
 
 /** Removes the sessions that no step has used since `before`; returns their ids. */
 export function pruneSessions(db: Database, before: number, limit: number): string[] {

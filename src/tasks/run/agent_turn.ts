@@ -10,12 +10,14 @@ import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { findDurationSecs } from "../../base/duration.ts";
 import { AppError } from "../../base/errors.ts";
+import type { AskedBudget } from "../../store/budget_records.ts";
 import type { AgentSession, TurnAnswer } from "../../store/turn_records.ts";
 import { agentsOf, type PlannedAgent, withAgent } from "../plan.ts";
 import { limitOf } from "../time_limits.ts";
 import { RunningSession, sessionKey } from "./agent_session.ts";
 import { type Attempt, type AttemptResult, attemptStep } from "./attempt_step.ts";
 import type { PositionedStep } from "./prepare_attempt.ts";
+import { budgetName, budgetsFor, maxUsd, settle, tell } from "./run_budget.ts";
 import { retryInRun, type TaskContext } from "./task_context.ts";
 import type { Waiting } from "./waiting.ts";
 
@@ -53,8 +55,9 @@ export async function attemptByAgents(
   let { wasCut } = beginning;
   let runs = 0;
   const nextRun = () => runs++;
-  for (;;) {
-    const answer = await askForTurn(positioned, context, { agents, ...defined({ key }) });
+  for (let turn = 0;; turn++) {
+    const run = runId(positioned, attempt, turn);
+    const answer = await askForTurn(positioned, context, { agents, run, ...defined({ key }) });
     if (answer.is !== "held") {
       if (answer.is === "waiting") return { state: "waiting", reason: reasonOf(answer) };
       const why = whyNotWait(answer, positioned, context, beginning);
@@ -62,9 +65,10 @@ export async function attemptByAgents(
         return { state: "waiting", reason: reasonOf(answer), until: answer.until };
       }
       await endTurn(positioned, context);
-      return before === undefined
+      if (before !== undefined) return stored(before.result);
+      return answer.budget === undefined
         ? { state: "failed", reason: why, failure: "limit" }
-        : stored(before.result);
+        : { state: "failed", reason: why, failure: "budget", isHopeless: true };
     }
     const agent = agents.find(({ name }) => name === answer.agent);
     if (agent === undefined) throw new Error(`A turn of "${answer.agent}" was not asked for`);
@@ -73,14 +77,17 @@ export async function attemptByAgents(
         `agent "${agent.name}" takes over from "${before.agent}": ${before.result.reason}`,
       );
     }
+    const budgets = answer.budgets;
     const result = await runAgent(positioned, attempt, {
       agent,
       session: answer.session,
+      maxUsd: maxUsd(budgets),
       opening: before?.result.hasWorked === true ? takesOver(before.agent) : "",
       wasCut,
       nextRun,
     });
-    if (result.state === "pending") return result; // the step keeps its turn until it runs again
+    await settle({ run, budgets }, positioned, result, { context, log });
+    if (result.state === "pending") return stored(result); // the step keeps its turn until it runs again
     const failed = result.state === "failed" ? result : undefined;
     if (failed?.limit !== undefined) await noteLimit(agent, failed, context);
     else agents = agents.filter((one) => one !== agent);
@@ -100,7 +107,8 @@ function canOthersHelp({ failure, exitCode }: AttemptResult): boolean {
 
 /** A result without what only this file uses. */
 function stored(
-  { limit: _limit, hasWorked: _hasWorked, hasLostSession: _hasLost, ...result }: AttemptResult,
+  { limit: _limit, hasWorked: _worked, hasLostSession: _lost, usage: _usage, ...result }:
+    AttemptResult,
 ): AttemptResult {
   return result;
 }
@@ -109,9 +117,11 @@ function stored(
 async function runAgent(
   positioned: PositionedStep,
   attempt: Omit<Attempt, "work">,
-  { agent, session: stored, opening, wasCut, nextRun }: {
+  { agent, session: stored, maxUsd, opening, wasCut, nextRun }: {
     readonly agent: PlannedAgent;
     readonly session: AgentSession | undefined;
+    /** What the run may cost at most, in dollars. */
+    readonly maxUsd: number | undefined;
     /** What the prompt begins with. */
     readonly opening: string;
     /** Whether an earlier run of the agent for this step was cut off. */
@@ -121,8 +131,9 @@ async function runAgent(
 ): Promise<AttemptResult> {
   const { context, log } = attempt;
   const chosen = { ...positioned, step: withAgent(positioned.step, agent.name) };
+  const bound = defined({ maxUsd });
   if (stored === undefined) {
-    return await attemptStep(chosen, { ...attempt, work: { run: nextRun(), opening } });
+    return await attemptStep(chosen, { ...attempt, work: { run: nextRun(), opening, ...bound } });
   }
   if (stored.movedFrom !== undefined) {
     await log.note(`its session is on node "${stored.movedFrom}": it begins anew here`);
@@ -134,6 +145,7 @@ async function runAgent(
       run: nextRun(),
       session,
       opening: opening === "" && wasCut && session.isResumed ? CUT_OFF : opening,
+      ...bound,
     },
   });
   if (first.hasLostSession !== true) return first;
@@ -141,7 +153,7 @@ async function runAgent(
   const anew = await RunningSession.of(await session.forget(), agent, context);
   return await attemptStep(chosen, {
     ...attempt,
-    work: { run: nextRun(), session: anew, opening },
+    work: { run: nextRun(), session: anew, opening, ...bound },
   });
 }
 
@@ -153,14 +165,17 @@ const takesOver = (agent: string) =>
 
 /** Why a step does not wait until one of its agents is free again; `undefined` if it does. */
 function whyNotWait(
-  { agent, until }: Extract<TurnAnswer, { is: "limited" }>,
+  { agent, until, budget }: Extract<TurnAnswer, { is: "limited" }>,
   { step, isFinally = false }: PositionedStep,
   { plan, host: { timeLimits } }: TaskContext,
   { since }: Beginning,
 ): string | undefined {
-  const limited = `Agent "${agent}" has reached its limit, which resets at ${rfc3339(until)}`;
-  if (step.onLimit === "fail") return limited;
+  const limited = budget === undefined
+    ? `Agent "${agent}" has reached its limit, which resets at ${rfc3339(until)}`
+    : `Agent "${agent}" has reached ${budgetName(budget)}, which resets at ${rfc3339(until)}`;
+  if (budget === undefined ? step.onLimit === "fail" : budget.fails) return limited;
   if (isFinally) return `${limited}, and a step under "finally" does not wait`;
+  if (budget !== undefined) return undefined; // a window lasts longer than any step
   const limit = limitOf(step, { isFinally, plan, limits: timeLimits });
   const secs = limit === undefined ? undefined : findDurationSecs(limit.time);
   if (limit === undefined || secs === undefined || until < since + secs * 1000) return undefined;
@@ -171,27 +186,54 @@ function whyNotWait(
 function reasonOf(answer: Exclude<TurnAnswer, { is: "held" }>): string {
   const agent = `Agent "${answer.agent}"`;
   if (answer.is === "limited") {
-    return `waits until ${rfc3339(answer.until)}, when the limit of ${agent} resets`;
+    const what = answer.budget === undefined ? `the limit of ${agent}` : budgetName(answer.budget);
+    return `waits until ${rfc3339(answer.until)}, when ${what} resets`;
   }
   return answer.for === "seat"
     ? `waits for a turn of ${agent}`
     : `waits for its session of ${agent}, which another step uses`;
 }
 
+/** The answer to a step, with the budgets of the run that begins. */
+type Answer =
+  | Extract<TurnAnswer, { is: "held" }> & { readonly budgets: readonly AskedBudget[] }
+  | Exclude<TurnAnswer, { is: "held" }>;
+
 async function askForTurn(
   { position }: PositionedStep,
   context: TaskContext,
-  { agents, key }: { readonly agents: readonly PlannedAgent[]; readonly key?: string },
-): Promise<TurnAnswer> {
+  { agents, key, run }: {
+    readonly agents: readonly PlannedAgent[];
+    readonly key?: string;
+    readonly run: string;
+  },
+): Promise<Answer> {
   const { host: { store, clock }, claimed: { task } } = context;
+  const budgets = new Map(agents.map(({ name }) => [name, budgetsFor(name, context)]));
+  const isBudgeted = [...budgets.values()].some((each) => each.length > 0);
   const asked = {
     taskId: task.id,
     position,
     project: task.project,
-    agents: agents.map(({ name, seats }) => ({ name, ...defined({ seats }) })),
-    ...defined({ session: key }),
+    agents: agents.map(({ name, seats }) => ({
+      name,
+      ...defined({ seats, budgets: isBudgeted ? budgets.get(name) : undefined }),
+    })),
+    ...defined({ session: key, run: isBudgeted ? run : undefined }),
   };
-  return await retryInRun(context, () => store.takeTurn({ ...asked, now: clock.now() }));
+  const answer = await retryInRun(context, () => store.takeTurn({ ...asked, now: clock.now() }));
+  tell(answer.news ?? [], context);
+  return answer.is === "held" ? { ...answer, budgets: budgets.get(answer.agent) ?? [] } : answer;
+}
+
+/** The id of the run that begins with a turn: no other run has it, on this node or another. */
+function runId(
+  { position }: PositionedStep,
+  { context, number }: Omit<Attempt, "work">,
+  turn: number,
+): string {
+  const { round = 1 } = context.steps.records[position] ?? {};
+  return `${context.mark}.${position}.${round}.${number}.${turn}`;
 }
 
 async function endTurn({ position }: PositionedStep, context: TaskContext): Promise<void> {

@@ -16,7 +16,13 @@ import type { StepLog } from "../log/task_log.ts";
 import type { CommandSandbox } from "../sandbox/command_sandbox.ts";
 import { controlOf } from "../sandbox/step_sandbox.ts";
 import { CapturedOutput } from "../step/captured_output.ts";
-import { AgentOutput, type ProcessEnd, withTokens } from "../step/agent_output.ts";
+import {
+  AgentOutput,
+  type AgentUsage,
+  type ProcessEnd,
+  usedBy,
+  withTokens,
+} from "../step/agent_output.ts";
 import { readOutputs } from "../step/step_outputs.ts";
 import {
   limitOf,
@@ -34,6 +40,8 @@ import {
 } from "./prepare_attempt.ts";
 import { clearShortage, whenMachineCan } from "./short_machine.ts";
 import type { RunHost, TaskContext } from "./task_context.ts";
+
+export type { AgentUsage };
 
 /** An attempt at a step of a running task. */
 export interface Attempt {
@@ -64,6 +72,8 @@ export type AttemptResult =
     readonly hasWorked?: boolean;
     /** Whether an agent did not find the session with which it was to go on. */
     readonly hasLostSession?: boolean;
+    /** What an agent has used; absent if it never began. */
+    readonly usage?: AgentUsage;
   };
 
 /** Longest time for which an agent is believed that its limit lasts, if svc cannot see it. */
@@ -134,11 +144,15 @@ async function attemptOnce(
   } finally {
     if (sandbox !== undefined) left = await orRefusal(sandbox.close());
   }
-  if (result instanceof AppError) return { state: "failed", reason: result.message };
+  if (result instanceof AppError) return { state: "failed", reason: result.message, usage: {} };
   const network = sandbox?.network;
   return {
     ...withEnd(result, left),
-    ...defined({ network, outputs: withTokens(result.outputs, positioned.step.agent, network) }),
+    ...defined({
+      network,
+      outputs: withTokens(result.outputs, positioned.step.agent, network),
+      usage: result.usage && usedBy(result.usage, network),
+    }),
   };
 }
 
@@ -222,6 +236,7 @@ async function runProcess(
     exitCode: exit.code,
     ...work === undefined ? {} : {
       hasWorked: said.hasWorked,
+      usage: said.usage,
       hasLostSession: work.session?.isResumed === true && result.state === "failed" &&
         exit.endedFor === undefined && said.hasLostSession(exit.code),
     },

@@ -41,6 +41,8 @@ export interface AgentWork {
   readonly session?: RunningSession;
   /** A sentence of svc's before the prompt; empty if the agent begins the work. */
   readonly opening: string;
+  /** What the run may cost at most, in dollars, for an agent that can hold it. */
+  readonly maxUsd?: number;
 }
 
 /** The command of an attempt, and the path of the file for its outputs. */
@@ -145,6 +147,7 @@ async function prepareIn(
     SVC_RUN_TOKEN: token,
     [ATTEMPT_MARK]: `${context.mark}.${name}`,
   };
+  if (work?.maxUsd !== undefined) env["SVC_BUDGET_USD"] = String(work.maxUsd);
   const goal = step.agent === undefined ? undefined : await goalFile(name, context);
   if (goal !== undefined) env[GOAL_FILE] = goal;
   if (step.agent !== undefined && controlOf(step) !== false) {

@@ -23,6 +23,7 @@ import type { Events } from "../../store/events.ts";
 import type { Lease } from "../../store/lease.ts";
 import type { LogStore } from "../../store/log_store.ts";
 import type { TaskRecorder } from "../../store/task_store.ts";
+import type { BudgetStore } from "../../store/budget_store.ts";
 import type { TurnStore } from "../../store/turn_store.ts";
 import type { Parking } from "../../store/turn_records.ts";
 import type { WaitStore } from "../../store/wait_store.ts";
@@ -47,6 +48,7 @@ export interface RunHost extends Core {
   readonly store:
     & TaskRecorder
     & Pick<TurnStore, "takeTurn" | "endTurn" | "noteLimit" | "saveSession">
+    & Pick<BudgetStore, "settleRun">
     & Pick<WaitStore, "openWait" | "endWaits">;
   /** Holds the secrets that steps refer to. */
   readonly catalog: Catalog;

@@ -13,7 +13,7 @@ import { defined } from "../../base/defined.ts";
 import { findAdapter } from "../../agents/adapters.ts";
 import type { AgentFailure, FailureKind } from "../../agents/agent_failure.ts";
 import { AgentReader, isOfProgram } from "../../agents/agent_reader.ts";
-import { MAX_RESULT_BYTES } from "../../agents/run_facts.ts";
+import { MAX_RESULT_BYTES, type RunFacts } from "../../agents/run_facts.ts";
 import type { OutputStream } from "../../shell/run_shell.ts";
 import type { ReachedHost, StepRecord } from "../../store/task_records.ts";
 import type { StepLog } from "../log/task_log.ts";
@@ -28,6 +28,9 @@ export interface ProcessEnd {
   /** When the limit ends that was reached, in milliseconds since the epoch, if that is known. */
   readonly resetsAt?: number;
 }
+
+/** What an agent has used, as far as it is known. */
+export type AgentUsage = RunFacts["usage"];
 
 /** Takes what an agent prints, and what svc says of it. */
 export type OutputLog = Pick<StepLog, "write" | "note">;
@@ -73,6 +76,11 @@ export class AgentOutput {
   get outputs(): Readonly<Record<string, string>> {
     if (this.#agent === undefined) return {};
     return { agent: this.#agent.name, ...this.#reader?.facts.outputs };
+  }
+
+  /** What the agent says that it has used: an output can be written by anybody, this cannot. */
+  get usage(): AgentUsage {
+    return this.#reader?.facts.usage ?? {};
   }
 
   /** The agent's own id of its session, once it has told it. */
@@ -130,13 +138,29 @@ export function withTokens(
   agent: PlannedAgent | undefined,
   network: readonly ReachedHost[] = [],
 ): StepRecord["outputs"] {
+  const counted = countedTokens(network);
+  if (agent === undefined || counted === undefined) return outputs;
+  const { sent, received } = counted;
+  return { tokens_in: String(sent), tokens_out: String(received), ...outputs };
+}
+
+/** What an agent has used: the tokens that its API counted, where svc has seen it, else its own word. */
+export function usedBy(said: AgentUsage, network: readonly ReachedHost[] = []): AgentUsage {
+  const counted = countedTokens(network);
+  return counted === undefined ? said : { ...said, tokens: counted.sent + counted.received };
+}
+
+/** The tokens that APIs counted; `undefined` if none did. */
+function countedTokens(
+  network: readonly ReachedHost[],
+): { readonly sent: number; readonly received: number } | undefined {
   const counted = network.filter(({ tokensIn, tokensOut }) =>
     (tokensIn ?? tokensOut) !== undefined
   );
-  if (agent === undefined || counted.length === 0) return outputs;
+  if (counted.length === 0) return undefined;
   const sum = (key: "tokensIn" | "tokensOut") =>
-    String(counted.reduce((sum, one) => sum + (one[key] ?? 0), 0));
-  return { tokens_in: sum("tokensIn"), tokens_out: sum("tokensOut"), ...outputs };
+    counted.reduce((sum, one) => sum + (one[key] ?? 0), 0);
+  return { sent: sum("tokensIn"), received: sum("tokensOut") };
 }
 
 const HEADS: Readonly<Record<FailureKind, string>> = {

@@ -180,6 +180,23 @@ const CALLS: Calls = {
     await run(db, { ...asked, position: 1, agents: [{ name: "codex" }, ...agents] });
     await run(db, { ...asked, position: 1, agents, session: "1" });
   },
+  settleRun: async (run, db) => {
+    const place = { taskId: T1, position: 0, project: "default", now: 5 };
+    const budget = {
+      scope: "agent/claude",
+      unit: "runs",
+      per: "day",
+      limit: 1,
+      perRun: 1,
+    } as const;
+    const budgets = [{ ...budget, fails: false, window: { startsAt: 1, endsAt: 9 } }];
+    const agents = [{ name: "claude", budgets }];
+    await METHODS.takeTurn(db, { ...place, agents, run: "1" });
+    await METHODS.takeTurn(db, { ...place, position: 1, agents, run: "2" });
+    await run(db, { ...place, run: "1", usage: {} });
+  },
+  askBudgetsAgain: (run, db) => run(db, "default"),
+  listBudgetUse: (run, db) => run(db, "default"),
   noteLimit: (run, db) =>
     run(db, { project: "default", agent: "claude", until: 9, reason: "r" }, 5),
   listAgentUse: (run, db) => run(db, "default", 5),

@@ -7,6 +7,7 @@
  */
 
 import { deepStrictEqual as deepEqual } from "node:assert/strict";
+import type { BudgetUnit } from "../../../src/resources/budget.ts";
 import type { SqlValue } from "../../../src/store/sql/row.ts";
 import { METHODS } from "../../../src/store/sqlite/methods.ts";
 import type { NewTask, TaskConcurrency } from "../../../src/store/task_records.ts";
@@ -128,6 +129,35 @@ for (const { what, task, waiting, statements } of ENDS) {
       const counted = new Counted(db);
       const end = { taskId: taskIdOf(0), state: "succeeded", reason: "", now: 1 } as const;
       deepEqual(await counted.of(() => METHODS.finishTask(db, end)), statements);
+    });
+  });
+}
+
+/** The same for the turn of an agent, from its beginning to its end. */
+const TURNS: readonly { what: string; budgets: readonly BudgetUnit[]; statements: number }[] = [
+  { what: "no budget", budgets: [], statements: 14 },
+  { what: "one budget", budgets: ["runs"], statements: 24 },
+  { what: "three budgets", budgets: ["runs", "tokens", "usd"], statements: 28 },
+];
+
+for (const { what, budgets, statements } of TURNS) {
+  Deno.test(`a run of an agent with ${what}: ${statements} statements`, async () => {
+    await watched(async (db) => {
+      await accept(store(db), 1);
+      METHODS.claimTasks(db, 1, 1);
+      const counted = new Counted(db);
+      const window = { startsAt: 0, endsAt: 9 };
+      const amounts = { scope: "agent/a", per: "day", limit: 9, perRun: 1 } as const;
+      const asked = budgets.map((unit) => ({ ...amounts, unit, fails: false, window }));
+      const place = { taskId: taskIdOf(1), position: 0, project: "default", now: 5 };
+      const run = budgets.length === 0 ? {} : { run: "1" };
+      const agents = [{ name: "a", seats: 1, ...budgets.length === 0 ? {} : { budgets: asked } }];
+      const work = async () => {
+        await METHODS.takeTurn(db, { ...place, agents, ...run });
+        if (budgets.length > 0) await METHODS.settleRun(db, { ...place, run: "1", usage: {} });
+        await METHODS.endTurn(db, place.taskId, 0);
+      };
+      deepEqual(await counted.of(work), statements);
     });
   });
 }

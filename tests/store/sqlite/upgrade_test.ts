@@ -276,6 +276,27 @@ Deno.test("a wait that was open before an upgrade is the first of its step", asy
   });
 });
 
+Deno.test("a turn that was held before an upgrade is held, and no budget counts it", async () => {
+  await using dir = await tempDir();
+  const path = `${dir.path}/svc.db`;
+  const old = new Database(path);
+  migrate(old, 16); // as of the version before
+  const taskId = taskIdOf(1);
+  old.run("INSERT INTO plans VALUES (?, ?)", PLAN.hash, PLAN.json);
+  old.run(
+    `INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
+       plan_hash, created_at, started_at) VALUES (?, 'default', 'push', 'ci', 'repo', 'running', '', '', ?, 1, 5)`,
+    taskId,
+    PLAN.hash,
+  );
+  old.run("INSERT INTO turns VALUES (?, 0, 'default', 'claude', NULL, 1, 'held', 1)", taskId);
+  old[Symbol.dispose]();
+  await using store = await openStore(path);
+  const asked = { taskId, position: 0, project: "default", agents: [{ name: "claude" }], now: 9 };
+  deepEqual(await store.takeTurn(asked), { is: "held", agent: "claude" });
+  deepEqual(await store.listBudgetUse("default"), []);
+});
+
 Deno.test("an upgraded database has the schema of a new one", async () => {
   await using dir = await tempDir();
   const path = `${dir.path}/old.db`;

@@ -10,6 +10,7 @@ import { json, number, text } from "../../sql/columns.ts";
 import { READINESS } from "../../sql/readiness.ts";
 import { IS_UNUSED } from "../../sql/sessions.ts";
 import { PARKED_COLUMNS, toParked } from "../../sql/parking.ts";
+import { askBudgetsAgain, settleRun } from "../../sql/budgets.ts";
 import { endTurn, noteLimit, takeTurn, type TurnHost } from "../../sql/turns.ts";
 import type { TaskState } from "../../task_records.ts";
 import { parkTask } from "../../transactions/park_task.ts";
@@ -92,6 +93,10 @@ export function turnMethods(
 const UNCHECKED: TurnHost<Session> = { ...HOST, checkClaim() {} };
 /** Notes that an agent is limited. */
 export const noteAgentLimit = noteLimit(UNCHECKED);
+/** Settles a run that has ended; the id of a run is that of one node. */
+export const settleAgentRun = settleRun(UNCHECKED);
+/** Lets the steps of a project that wait for a budget ask again. */
+export const askAgain = askBudgetsAgain(UNCHECKED);
 /** Ends all turns of a task that this transaction has claimed. */
 export const endTurns = endTurn(UNCHECKED);
 

@@ -124,6 +124,18 @@ const MIGRATIONS: readonly string[] = [
     surface TEXT NOT NULL, answer TEXT NOT NULL, comment TEXT NOT NULL, given TEXT NOT NULL,
     forced TEXT, PRIMARY KEY (task_id, position, round, giver)
   ) STRICT, WITHOUT ROWID;
+  -- What was used up of each budget in its newest window. unknown: runs that were counted as perRun,
+  -- because nobody knows what they used; told: the percentage that people were last told of.
+  CREATE TABLE spend (
+    project TEXT NOT NULL, scope TEXT NOT NULL, unit TEXT NOT NULL, per TEXT NOT NULL,
+    starts_at INTEGER NOT NULL, ends_at INTEGER NOT NULL, spent INTEGER NOT NULL,
+    unknown INTEGER NOT NULL, told INTEGER NOT NULL, PRIMARY KEY (project, scope, unit, per)
+  ) STRICT, WITHOUT ROWID;
+  -- run: the run of an agent for which budgets has something set aside. Of a turn that is limited,
+  -- budgets has those that it waits for.
+  ALTER TABLE turns ADD COLUMN run TEXT;
+  ALTER TABLE turns ADD COLUMN budgets TEXT;
+  CREATE INDEX turns_in_budget ON turns (project, place) WHERE budgets IS NOT NULL;
   `,
 ];
 
