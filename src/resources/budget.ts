@@ -6,23 +6,13 @@
  */
 
 import Type from "typebox";
-import {
-  CALENDAR_WINDOWS,
-  type CalendarWindow,
-  calendarWindow,
-  isTimezone,
-  type TimeSpan,
-} from "../base/calendar.ts";
-import type { Catalog } from "./catalog.ts";
-import { errorAt, type FieldPath, type Finding, type Resource } from "./resource.ts";
+import { CALENDAR_WINDOWS, isTimezone } from "../base/calendar.ts";
+import { errorAt, type FieldPath, type Finding } from "./resource.ts";
 
 /** What a budget counts. */
 export const BUDGET_UNITS = ["runs", "tokens", "usd"] as const;
 /** One of {@linkcode BUDGET_UNITS}. */
 export type BudgetUnit = typeof BUDGET_UNITS[number];
-
-/** The time zone of a budget that names none. */
-const DEFAULT_TIMEZONE = "UTC";
 
 /** Sums of amounts stay exact below this. */
 const MAX_AMOUNT = 1e12;
@@ -107,79 +97,12 @@ function checkOne(budget: Budget, at: FieldPath): Finding[] {
   return findings;
 }
 
-function unitOf(budget: Budget): BudgetUnit {
+/** What a budget counts, of those that are valid. */
+export function unitOf(budget: Budget): BudgetUnit {
   return BUDGET_UNITS.find((unit) => budget[unit] !== undefined) ?? "runs";
 }
 
-/** What a budget is of; its name is empty for the project itself. */
-export interface BudgetScope {
-  readonly kind: "Agent" | "Trigger" | "Project";
-  readonly name: string;
-}
-
-/** A budget that is in force. Amounts are whole: runs, tokens, or millionths of a dollar. */
-export interface BudgetInForce {
-  readonly project: string;
-  /** The resource that has it, such as `agent/claude`. */
-  readonly scope: string;
-  readonly unit: BudgetUnit;
-  readonly per: CalendarWindow;
-  readonly limit: number;
-  readonly perRun: number;
-  /** Whether a step fails for which nothing is left; else it waits. */
-  readonly fails: boolean;
-  /** The window of the calendar around the time for which they were asked. */
-  readonly window: TimeSpan;
-}
-
-const SCOPES = ["Agent", "Trigger", "Project"] as const;
-
-/** The budgets that a run of an agent has to have room in: its own, and those of trigger and project. */
-export function budgetsOfRun(
-  catalog: Pick<Catalog, "find">,
-  { project, agent, trigger }: {
-    readonly project: string;
-    readonly agent: string;
-    readonly trigger: string;
-  },
-  now: number,
-): readonly BudgetInForce[] {
-  const names = { Agent: agent, Trigger: trigger, Project: project };
-  return SCOPES.flatMap((kind) => {
-    const resource = catalog.find<Budgeted>(kind, kind === "Project" ? "" : project, names[kind]);
-    return resource === undefined ? [] : budgetsOf(resource, now);
-  });
-}
-
-/** Every budget that is in force, by project and resource. */
-export function allBudgets(catalog: Pick<Catalog, "list">, now: number): readonly BudgetInForce[] {
-  return SCOPES.flatMap((kind) => catalog.list(kind))
-    .flatMap((resource) => budgetsOf(resource as Resource<Budgeted>, now))
-    .toSorted((a, b) => compare(a.project, b.project) || compare(a.scope, b.scope));
-}
-
-const compare = (a: string, b: string) => a < b ? -1 : a > b ? 1 : 0;
-
-function budgetsOf(
-  { kind, project, name, spec: { budget = [], onBudget } }: Resource<Budgeted>,
-  now: number,
-): readonly BudgetInForce[] {
-  return budget.map((one) => {
-    const unit = unitOf(one);
-    return {
-      project: kind === "Project" ? name : project,
-      scope: `${kind.toLowerCase()}/${name}`,
-      unit,
-      per: one.per,
-      limit: toAmount(one[unit] ?? 0, unit),
-      perRun: unit === "runs" ? 1 : toAmount(one.perRun ?? 0, unit),
-      fails: onBudget === "fail",
-      window: calendarWindow(one.per, now, one.timezone ?? DEFAULT_TIMEZONE),
-    };
-  });
-}
-
-/** An amount as it is counted, see {@linkcode BudgetInForce}. */
+/** An amount as it is counted, see `BudgetInForce`. */
 export function toAmount(written: number, unit: BudgetUnit): number {
   return unit === "usd" ? Math.round(written * USD_PARTS) : written;
 }

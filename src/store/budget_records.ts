@@ -6,7 +6,7 @@
  */
 
 import type { TimeSpan } from "../base/calendar.ts";
-import type { BudgetInForce } from "../resources/budget.ts";
+import type { BudgetInForce } from "../resources/budgets_in_force.ts";
 
 /** What makes a budget one of its project. */
 export type BudgetKey = Pick<BudgetInForce, "scope" | "unit" | "per">;

@@ -7,7 +7,8 @@
  */
 
 import { rfc3339 } from "../../base/clock.ts";
-import { amountText, budgetsOfRun, fromAmount, toAmount } from "../../resources/budget.ts";
+import { amountText, fromAmount, toAmount } from "../../resources/budget.ts";
+import { budgetsOfRun } from "../../resources/budgets_in_force.ts";
 import type { AskedBudget, BudgetNews, RunUsage } from "../../store/budget_records.ts";
 import type { StepLog } from "../log/task_log.ts";
 import type { AgentUsage, AttemptResult } from "./attempt_step.ts";
