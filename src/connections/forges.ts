@@ -5,7 +5,7 @@
  */
 
 import type { ForgeName } from "../base/forge_names.ts";
-import type { Asker, Forge, ForgeSubject } from "./api/forge.ts";
+import type { Asker, Forge, ForgeSubject, NewComment } from "./api/forge.ts";
 import { GITHUB } from "./github/forge.ts";
 import { GITLAB } from "./gitlab/forge.ts";
 
@@ -24,6 +24,16 @@ export function findSubject(payload: unknown): ForgeSubject | undefined {
 /** Who caused the event of a payload; `undefined` if it does not say. */
 export function findAsker(payload: unknown): Asker | undefined {
   return only(ALL.flatMap((forge) => forge.findAsker(payload) ?? []));
+}
+
+/** The new comment of a person that a payload is about; `undefined` if it is about anything else. */
+export function findNewComment(
+  payload: unknown,
+): (NewComment & { readonly forge: ForgeName }) | undefined {
+  return only(ALL.flatMap((forge) => {
+    const comment = forge.findNewComment(payload);
+    return comment === undefined ? [] : { ...comment, forge: forge.name };
+  }));
 }
 
 /** A payload that two forges can read is of none: what it is about would depend on who reads it. */

@@ -59,6 +59,17 @@ export interface Asker {
   readonly isBot: boolean;
 }
 
+/** A comment that a person has just written on an issue or a pull, as its event tells. */
+export interface NewComment {
+  readonly text: string;
+  /** Digits; it has sent the event, too. */
+  readonly userId: string;
+  /** Safe to show; empty if the forge names none. */
+  readonly login: string;
+  readonly repository: string;
+  readonly thread: Thread;
+}
+
 /** A value at a forge that may be changed after the event was sent. */
 export interface CheckedText {
   /** Its name, as the beginning of a sentence. */
@@ -280,6 +291,11 @@ export interface Forge {
   findSubject(payload: unknown): ForgeSubject | undefined;
   /** Who caused an event; `undefined` if it does not say. */
   findAsker(payload: unknown): Asker | undefined;
+  /**
+   * The new comment that an event is about; `undefined` for any other event, an edited comment, and one
+   * of a bot or an App.
+   */
+  findNewComment(payload: unknown): NewComment | undefined;
   /** What svc may have done itself; `undefined` for what it never does. */
   findDoing(payload: JsonObject): Doing | undefined;
   /** Whether the payload alone proves that its sender owns the repository, so that nobody need be asked. */

@@ -13,6 +13,7 @@ import { findDoing } from "./doing.ts";
 import { callGitHub } from "./github_client.ts";
 import { gitHubPeople } from "./people.ts";
 import { gitHubPulls } from "./pulls.ts";
+import { findNewComment } from "./new_comment.ts";
 import { checkedTexts, findAsker, findSubject, isByOwner } from "./subject.ts";
 import { gitHubThreads } from "./threads.ts";
 
@@ -23,6 +24,7 @@ export const GITHUB: Forge = {
   nameIn: ({ repository }) => objectIn(repository)["full_name"],
   findSubject,
   findAsker,
+  findNewComment,
   findDoing,
   isByOwner,
   checkedTexts,

@@ -13,6 +13,7 @@ import { findDoing } from "./doing.ts";
 import { callGitLab } from "./gitlab_client.ts";
 import { gitLabPeople } from "./people.ts";
 import { gitLabPulls } from "./pulls.ts";
+import { findNewComment } from "./new_comment.ts";
 import { checkedTexts, findAsker, findSubject, isByOwner } from "./subject.ts";
 import { gitLabThreads } from "./threads.ts";
 
@@ -23,6 +24,7 @@ export const GITLAB: Forge = {
   nameIn: ({ project }) => objectIn(project)["path_with_namespace"],
   findSubject,
   findAsker,
+  findNewComment,
   findDoing,
   isByOwner,
   checkedTexts,

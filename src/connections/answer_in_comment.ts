@@ -1,0 +1,40 @@
+/**
+ * The answer to an approval that a comment gives in its first line: `/approve 7f3a91c2` or
+ * `/reject 7f3a91c2 the branch is wrong`. Pure.
+ *
+ * ```ts
+ * import { findAnswer } from "./answer_in_comment.ts";
+ * import { deepStrictEqual as deepEqual } from "node:assert/strict";
+ *
+ * deepEqual(findAnswer("/approve 7f3a91c2\nThanks!"), {
+ *   answer: "approved",
+ *   code: "7f3a91c2",
+ *   comment: "",
+ * });
+ * ```
+ *
+ * @module
+ */
+
+/** Number of characters of a digest that its code has. */
+export const CODE_LENGTH = 8;
+
+/** An answer in a comment. */
+export interface CommentedAnswer {
+  readonly answer: "approved" | "rejected";
+  /** The beginning of the digest of the question, in lower case. */
+  readonly code: string;
+  /** What stands behind the code in its line; may be empty. */
+  readonly comment: string;
+}
+
+/** No answer is longer: the digest is SHA-256. */
+const ANSWER = /^\/(approve|reject)[ \t]+([0-9a-f]{8,64})(?:[ \t]+([^\r\n]*))?[ \t]*(?:\r?\n|$)/i;
+
+/** The answer that a comment gives; `undefined` for any other comment, also one without a code. */
+export function findAnswer(text: string): CommentedAnswer | undefined {
+  const [, word, code = "", comment = ""] = ANSWER.exec(text) ?? [];
+  if (word === undefined) return undefined;
+  const answer = word.toLowerCase() === "approve" ? "approved" : "rejected";
+  return { answer, code: code.toLowerCase(), comment: comment.trim() };
+}
