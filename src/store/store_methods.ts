@@ -194,8 +194,9 @@ const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall<Events
   takeTurn: (events, _, { taskId }) => mayWakeTasks(events, undefined, taskId),
   endTurn: mayWakeTasks,
   // a step that looks again changes nothing
-  openWait(events, { openedAt, end }, { now }) {
+  openWait(events, { openedAt, end }, { now, messages = [] }) {
     if (openedAt === now || end !== undefined) changed(events, "wait");
+    if (openedAt === now && messages.length > 0) messagesStored(events, messages);
   },
   endWait(events, result, { taskId }) {
     if (result.is !== "over") return;

@@ -6,6 +6,7 @@
  */
 
 import type { JsonObject } from "../base/json.ts";
+import type { NewMessage } from "./outbox_records.ts";
 
 /** What a part of a wait waits for. */
 export const WAIT_KINDS = ["time", "approval", "event", "message"] as const;
@@ -84,6 +85,8 @@ export interface AskedWait extends WaitPlace {
   readonly project: string;
   /** At least one. */
   readonly parts: readonly WaitPart[];
+  /** Messages that tell of it, stored when it opens and then never again. None counts against a limit. */
+  readonly messages?: readonly NewMessage[];
   /** Milliseconds since the epoch. */
   readonly now: number;
 }

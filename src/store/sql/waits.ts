@@ -22,6 +22,7 @@ import {
   type WaitQuery,
 } from "../wait_records.ts";
 import { json, number, text } from "./columns.ts";
+import { addToOutbox } from "./outbox.ts";
 import { UNFINISHED } from "./readiness.ts";
 import type { Row } from "./row.ts";
 import type { SqlSession } from "./session.ts";
@@ -49,7 +50,7 @@ async (
   db: Db,
   asked: AskedWait,
 ): Promise<Wait> => {
-  const { project, parts, now } = asked;
+  const { project, parts, messages = [], now } = asked;
   await host.lockTask(db, asked.taskId);
   await host.checkClaim(db, asked.taskId);
   const before = await findWait(db, asked);
@@ -75,6 +76,7 @@ async (
         shown ?? null,
       );
     }
+    await addToOutbox(db, messages);
   }
   const wait = before ?? await foundWait(db, asked);
   const decision = decideWait(wait, now);

@@ -51,6 +51,38 @@ async function running(store: Store, count: number): Promise<void> {
   await claimAt(store, T0);
 }
 
+eachStore("the messages of a wait are stored once, with its opening", async (store) => {
+  await running(store, 1);
+  const ask = (id: string) =>
+    store.openWait({
+      taskId: taskIdOf(1),
+      position: 0,
+      round: 1,
+      project: "default",
+      parts: [{ kind: "time", dueAt: T0 + HOUR, isRelative: false }],
+      messages: [{
+        id,
+        project: "default",
+        connection: "chat",
+        kind: "slack-ask",
+        target: { channel: "C1" },
+        key: "approval",
+        body: { text: id },
+        taskId: taskIdOf(1),
+        now: T0,
+      }],
+      now: T0,
+    });
+  const stored = async () => (await store.listMessages({ limit: 10 })).map(({ id }) => id);
+  await ask("01M1");
+  deepEqual(await stored(), ["01M1"]);
+  await ask("01M2"); // its step runs again after a crash
+  deepEqual(await stored(), ["01M1"]);
+  await byHand(store, 1);
+  await ask("01M3");
+  deepEqual(await stored(), ["01M1"]);
+});
+
 eachStore("a wait is opened once, and its task goes on at its time", async (store) => {
   await running(store, 1);
   const wait = await open(store, 1);
