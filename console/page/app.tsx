@@ -7,6 +7,7 @@
 import { useSignal } from "@preact/signals";
 import { type ComponentChildren, type RefObject, render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { pauseText } from "../../src/api/pause_text.ts";
 import { reach } from "./data/api.ts";
 import { currentKeys, useKeys } from "./keys.ts";
 import { live, useWatch } from "./data/live.ts";
@@ -135,6 +136,7 @@ function Frame() {
         </div>
         <Connection />
       </header>
+      <Pauses />
       <Faults />
       <main ref={main} id="main" tabindex={-1}>{screen.content}</main>
       <dialog ref={help} aria-label="Keys">
@@ -196,6 +198,17 @@ function Connection() {
     <span class={good ? "connection" : "connection lost"} role="status">
       {good ? "●" : "○"} {text}
     </span>
+  );
+}
+
+/** What a person has paused: on every screen, as nothing starts until somebody ends it. */
+function Pauses(): ComponentChildren {
+  const pauses = status.value?.pauses ?? [];
+  if (pauses.length === 0) return null;
+  return (
+    <section class="pauses" aria-label="Paused">
+      {pauses.map((one) => <p key={one.project}>{`Paused: ${pauseText(one)}`}</p>)}
+    </section>
   );
 }
 

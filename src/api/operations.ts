@@ -20,6 +20,7 @@ import { NODE_OPERATIONS } from "./node_operations.ts";
 import { NOTIFICATION_OPERATIONS } from "./notification_operations.ts";
 import { OUTBOX_OPERATIONS } from "./outbox_operations.ts";
 import { OUTPUT_OPERATIONS } from "./output_operations.ts";
+import { PAUSE_OPERATIONS } from "./pause_operations.ts";
 import { RECORD_OPERATIONS } from "./record_operations.ts";
 import { RESOURCE_OPERATIONS } from "./resource_operations.ts";
 import { SANDBOX_OPERATIONS } from "./sandbox_operations.ts";
@@ -50,6 +51,7 @@ export const OPERATIONS = {
   ...NOTIFICATION_OPERATIONS,
   ...ACCESS_OPERATIONS,
   ...NODE_OPERATIONS,
+  ...PAUSE_OPERATIONS,
   ...SANDBOX_OPERATIONS,
   ...AGENT_OPERATIONS,
   ...UPKEEP_OPERATIONS,

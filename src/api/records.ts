@@ -40,12 +40,12 @@ export type ReachedHostView = {
 /** The reason why a task waits; fields that do not apply are absent. */
 export type WaitsForView = {
   /**
-   * A worker, a certain node, what the machine is short of, a time, room, the next attempt, or a turn
-   * of an agent.
+   * A worker, a certain node, what the machine is short of, a time, room, the next attempt, a turn of
+   * an agent, or the end of a pause.
    */
   readonly what:
     | ("worker" | "node" | "machine" | "debounce" | "rate_limit")
-    | ("concurrency" | "max_parallel" | "retry" | "agent" | "time");
+    | ("concurrency" | "max_parallel" | "retry" | "agent" | "time" | "pause");
   /** RFC 3339. */
   readonly until?: string;
   /** The task that it waits for; of several, the oldest. */

@@ -7,6 +7,7 @@
 import Type from "typebox";
 import { defineOperation, json, OPTIONAL_TEXT, PROJECT } from "./operation.ts";
 import type { Role } from "../base/roles.ts";
+import type { PauseView } from "./pause_operations.ts";
 import { EVERY_RUN } from "./roles.ts";
 
 /** State of the daemon. */
@@ -20,6 +21,8 @@ export interface Status {
     /** `null` for a run token: it has grants and no role. */
     readonly role: Role | null;
   };
+  /** What keeps tasks from starting: that of every project first, then by project. */
+  readonly pauses: readonly PauseView[];
   /** Base address of the webhook server; `null` when it is off. */
   readonly webhook_url: string | null;
   /** Absolute path of the data directory. */

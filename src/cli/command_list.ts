@@ -16,6 +16,8 @@ export const SECTIONS: readonly (readonly [heading: string, firstWords: readonly
     "status",
     "doctor",
     "service",
+    "pause",
+    "resume",
     "stats",
     "console",
     "integration",

@@ -28,6 +28,7 @@ import { nodeHandlers } from "./node_operations.ts";
 import { notificationHandlers } from "./notification_operations.ts";
 import { outboxHandlers } from "./outbox_operations.ts";
 import { outputHandlers } from "./output_operations.ts";
+import { pauseHandlers } from "./pause_operations.ts";
 import { recordHandlers } from "./record_operations.ts";
 import { type AuditedOutputsHost, withAuditedOutputs } from "./outputs/audited_outputs.ts";
 import { type MayHost, taskMay } from "./outputs/task_may.ts";
@@ -126,6 +127,7 @@ export function controlOperations(
       ...notificationHandlers(host),
       ...accessHandlers(host),
       ...nodeHandlers(host),
+      ...pauseHandlers(host),
       ...sandboxHandlers(host),
       ...agentHandlers(host),
       ...upkeepHandlers(host),

@@ -19,6 +19,7 @@ import type { IdSearch } from "./id_search.ts";
 import type { Maintenance } from "./maintenance.ts";
 import type { NodeStore } from "./node_store.ts";
 import type { OutboxQueue, OutboxRecorder, OutboxStore } from "./outbox_store.ts";
+import type { PauseStore } from "./pause_store.ts";
 import type { ResourceStore } from "./resource_store.ts";
 import type { RetentionStore } from "./retention_store.ts";
 import type {
@@ -62,6 +63,7 @@ export interface Store
     BudgetStore,
     TurnStore,
     WaitStore,
+    PauseStore,
     SourceEventRecorder,
     SourceEventQueue,
     SourceEventStore,

@@ -218,6 +218,12 @@ const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall<Events
   findWaits: "read",
   listWaitsOfDeliveries: "read",
   countWaits: "read",
+  pauseTasks: changesNothing,
+  resumeTasks(events, ended) {
+    if (ended !== undefined) events.publish("tasksStored", { replaced: NONE_REPLACED });
+  },
+  listPauses: "read",
+  countRunning: "read",
   noteLimit: (events) => events.publish("tasksStored", { replaced: NONE_REPLACED }),
   settleRun: (events) => events.publish("tasksStored", { replaced: NONE_REPLACED }),
   askBudgetsAgain: (events) => events.publish("tasksStored", { replaced: NONE_REPLACED }),

@@ -14,6 +14,7 @@ const PURE = [
   "src/api/agent_words.ts",
   "src/api/key_use.ts",
   "src/api/node_states.ts",
+  "src/api/pause_text.ts",
   "src/api/patch_text.ts",
   "src/base/roles.ts",
   "src/api/sandbox_words.ts",

@@ -113,6 +113,8 @@ const AUDITED = {
 const AUDITED_ELSEWHERE = {
   "node.drain": "tests/control/nodes_test.ts",
   "node.forget": "tests/control/nodes_test.ts",
+  "pause": "tests/control/pause_test.ts",
+  "resume": "tests/control/pause_test.ts",
   "task.delete": "tests/e2e/delete_records_test.ts",
   "delivery.delete": "tests/e2e/delete_records_test.ts",
   "connect.github": "tests/e2e/connect_github_test.ts",
@@ -147,6 +149,7 @@ const NOT_AUDITED: Readonly<Record<Exclude<OperationName, AuditedName>, string>>
   "connect.github_manifest": "changes nothing",
   "status": "changes nothing",
   "stats": "changes nothing",
+  "pause.running": "changes nothing",
   "get": "changes nothing",
   "get.watch": "changes nothing",
   "watch": "changes nothing",

@@ -57,7 +57,7 @@ controlTest(
     });
     await rejects(rig.client.call("node.drain", { name, drained: true }), {
       code: "refused",
-      message: /does not share its database, .* suspend triggers/,
+      message: /does not share its database, .* use svc pause/,
     });
     const { items } = await rig.client.call("get", { what: "control-audits" });
     deepEqual(

@@ -13,7 +13,13 @@ const NOW = Date.parse("2026-07-14T10:00:00.000Z");
 const BUSY: KnownWorkers = { now: NOW, own: { workers: 4, busy: 4 } };
 
 function explain(readiness: TaskReadiness, known: Partial<KnownWorkers> = {}) {
-  const task = { state: "pending", trigger: "review", workspace: "app", steps: [] } as const;
+  const task = {
+    state: "pending",
+    project: "default",
+    trigger: "review",
+    workspace: "app",
+    steps: [],
+  } as const;
   return whatItWaitsFor({ ...task, readiness }, { ...BUSY, ...known });
 }
 
@@ -144,8 +150,9 @@ Deno.test("a running task of which no step runs says when the next attempt is ma
   const reason = "attempt 1 of 3: exit code 1, the next one at 2026-07-14T10:00:01.000Z";
   const paused = step({ reason, startedAt: NOW, attempt: 2 });
   const of = (...steps: StepRecord[]) => {
-    const task: Pick<Task, "state" | "trigger" | "workspace" | "steps"> = {
+    const task: Pick<Task, "state" | "project" | "trigger" | "workspace" | "steps"> = {
       state: "running",
+      project: "default",
       trigger: "review",
       workspace: "app",
       steps,

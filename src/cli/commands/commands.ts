@@ -197,6 +197,12 @@ const ROWS: readonly Row[] = [
   ["token list", "list the tokens of the control plane", () => import("./token_list.ts")],
   ["token revoke", "revoke a token of the control plane", () => import("./token_revoke.ts")],
   [
+    "pause",
+    "stop tasks from starting, of one project or of all",
+    () => import("./pause.ts"),
+  ],
+  ["resume", "end a pause", () => import("./resume.ts")],
+  [
     "node drain",
     "stop a node from taking new tasks, or undo that",
     () => import("./node_drain.ts"),

@@ -5,6 +5,7 @@
  */
 
 import { nodesText } from "../../api/node_states.ts";
+import { pauseText } from "../../api/pause_text.ts";
 import type { Rate, Status } from "../../api/status_operations.ts";
 import { shortDuration } from "../../base/duration.ts";
 import { sizeText } from "../../base/size.ts";
@@ -14,7 +15,7 @@ import { printable } from "../terminal_text.ts";
 
 export const command: Command = defineCommand({
   help:
-    "Shows whether the daemon runs, where it receives webhooks, which role you have, which settings are not the default, how many resources there " +
+    "Shows whether the daemon runs, where it receives webhooks, which role you have, which settings are not the default, what is paused, how many resources there " +
     "are, what waits, what happened in the last minutes, what is left open, and what does not " +
     "work as it should. Exit 3 when it does not run; with --exit-status 1 when anything is degraded.",
   options: [
@@ -37,6 +38,7 @@ export const command: Command = defineCommand({
       return exitCode;
     }
     const lines: readonly (readonly [string, string])[] = [
+      ...status.pauses.map((pause, at) => [at === 0 ? "paused" : "", pauseText(pause)] as const),
       ["version", status.version],
       ["webhooks", status.webhook_url ?? "off"],
       ["data", status.data_dir],

@@ -7,6 +7,7 @@
 
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
+import type { PauseStore } from "../../store/pause_store.ts";
 import type { NodeStore } from "../../store/node_store.ts";
 import type { Task } from "../../store/task_records.ts";
 import type { TaskStore } from "../../store/task_store.ts";
@@ -35,7 +36,10 @@ export interface ExplainingHost {
 
 /** A store that explains the tasks that it returns. */
 export function explainingTasks<
-  Given extends Pick<TaskStore, "listTasks" | "findTasks"> & Pick<NodeStore, "listNodes">,
+  Given extends
+    & Pick<TaskStore, "listTasks" | "findTasks">
+    & Pick<NodeStore, "listNodes">
+    & Pick<PauseStore, "listPauses">,
 >(store: Given, host: ExplainingHost): Given {
   const explain = async (tasks: readonly Task[]): Promise<ExplainedTask[]> => {
     const load = host.worker.load();
@@ -43,8 +47,10 @@ export function explainingTasks<
     const isForWorker = tasks.some(({ readiness }) =>
       readiness !== undefined && readiness.is !== "queued"
     );
+    const now = host.clock.now();
     const known: KnownWorkers = {
-      now: host.clock.now(),
+      now,
+      ...(isForWorker ? { pauses: await store.listPauses(now) } : {}),
       own: { ...load, busy: running.size },
       ...(isForWorker && host.shared !== undefined ? { nodes: await store.listNodes() } : {}),
     };

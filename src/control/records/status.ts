@@ -14,6 +14,8 @@ import type { Catalog } from "../../resources/catalog.ts";
 import { KINDS } from "../../resources/kinds.ts";
 import { projectsOf } from "../../resources/projects.ts";
 import type { UnknownPath } from "../../intake/unknown_paths.ts";
+import type { PauseStore } from "../../store/pause_store.ts";
+import { pauseView } from "./pause_view.ts";
 import { unknownPathsSummary } from "./unknown_paths.ts";
 import { type Sandboxes, shownFault } from "../../tasks/sandbox/step_sandbox.ts";
 import type { NodeRecord } from "../../store/node_records.ts";
@@ -24,7 +26,11 @@ import type { TaskCounter } from "../../store/task_store.ts";
 /** The parts of a daemon whose state `svc status` shows. */
 export interface StatusHost {
   readonly unknownPaths: { readonly list: () => readonly UnknownPath[] };
-  readonly store: TaskCounter & Pick<OutboxStore, "outboxCounts"> & Pick<NodeStore, "listNodes">;
+  readonly store:
+    & TaskCounter
+    & Pick<OutboxStore, "outboxCounts">
+    & Pick<NodeStore, "listNodes">
+    & Pick<PauseStore, "listPauses">;
   readonly catalog: Catalog;
   readonly dirs: DataDir;
   readonly runtime: Pick<RuntimeDirectory, "path">;
@@ -70,10 +76,12 @@ export function withCaller({ version, time, ...rest }: DaemonStatus, caller: Cal
 export async function daemonStatus(host: StatusHost): Promise<DaemonStatus> {
   const { webhookUrl, started, settings, server } = host.status();
   const { sandboxes } = host;
-  const [queue, outbox, nodes, sizes, degraded, open, sandbox] = await Promise.all([
+  const now = host.clock.now();
+  const [queue, outbox, nodes, pauses, sizes, degraded, open, sandbox] = await Promise.all([
     host.store.counts(),
     host.store.outboxCounts(),
     host.store.listNodes(),
+    host.store.listPauses(now),
     host.sizes(),
     host.degraded(),
     openSocketWarning(host.dirs),
@@ -82,13 +90,13 @@ export async function daemonStatus(host: StatusHost): Promise<DaemonStatus> {
   const resources = KINDS.map((kind) =>
     [kind.plural, host.catalog.list(kind.kind).length] as const
   );
-  const now = host.clock.now();
   const age = (since: number | undefined) =>
     since === undefined ? null : Math.max(0, Math.floor((now - since) / 1000));
   const { pending, queued, delayed, waiting, running, oldestPendingAt, oldestReadyAt } = queue;
   return {
     version: VERSION,
     time: rfc3339(now),
+    pauses: pauses.map(pauseView),
     webhook_url: webhookUrl ?? null,
     data_dir: host.dirs.root,
     runtime_dir: host.runtime.path,

@@ -5,9 +5,11 @@
  * @module
  */
 
+import { resumeCommand } from "../../api/pause_text.ts";
 import type { WaitsForView } from "../../api/records.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
+import type { Pause } from "../../store/pause_records.ts";
 import type { NodeRecord } from "../../store/node_records.ts";
 import type { Task, TaskReadiness } from "../../store/task_records.ts";
 import { takesTasks } from "./node_faults.ts";
@@ -28,14 +30,23 @@ export interface KnownWorkers {
   readonly own: { readonly workers: number; readonly busy: number; readonly shortage?: string };
   /** The nodes that share the database; absent when this daemon has it alone. */
   readonly nodes?: readonly NodeRecord[];
+  /** What keeps workers from taking tasks; nothing when absent. */
+  readonly pauses?: readonly Pause[];
+}
+
+/** Those, with the pause of the task, if there is one. */
+interface Known extends KnownWorkers {
+  readonly pause?: Pause;
 }
 
 /** What a task waits for; `undefined` when it has ended, or its steps run. */
 export function whatItWaitsFor(
-  task: Pick<Task, "state" | "readiness" | "trigger" | "workspace" | "steps">,
-  known: KnownWorkers,
+  task: Pick<Task, "state" | "project" | "readiness" | "trigger" | "workspace" | "steps">,
+  all: KnownWorkers,
 ): WaitsFor | undefined {
   const { state, readiness } = task;
+  const pause = all.pauses?.find(({ project }) => project === "" || project === task.project);
+  const known: Known = { ...all, ...defined({ pause }) };
   if (state === "running") return nextAttempt(task);
   if (readiness === undefined) return undefined;
   switch (readiness.is) {
@@ -126,11 +137,12 @@ function waiting(
 
 type Ready = Extract<TaskReadiness, { readonly is: "ready" }>;
 
-function ready(task: Ready, known: KnownWorkers): WaitsFor {
+function ready(task: Ready, known: Known): WaitsFor {
   return { readiness: "ready", ...forWorker(task, known) };
 }
 
-function forWorker(task: Ready, { own, nodes }: KnownWorkers): WaitsFor {
+function forWorker(task: Ready, { own, nodes, pause }: Known): WaitsFor {
+  if (pause !== undefined) return paused(pause);
   if (nodes === undefined) {
     const { workers, busy, shortage } = own;
     return shortage === undefined
@@ -153,6 +165,16 @@ function forWorker(task: Ready, { own, nodes }: KnownWorkers): WaitsFor {
     ? ""
     : ` on ${taking.map(({ name }) => name).join(", ")}`;
   return busyWorkers({ busy, ...defined({ workers }), where });
+}
+
+function paused({ project, reason, by, until }: Pause): WaitsFor {
+  const command = resumeCommand(project === "" ? null : project);
+  const time = until === undefined ? {} : { until: rfc3339(until) };
+  const end = time.until === undefined ? "" : ` until ${time.until}`;
+  return {
+    text: `paused${end} by ${by}: ${reason} (${command})`,
+    view: { what: "pause", ...time },
+  };
 }
 
 function busyWorkers(

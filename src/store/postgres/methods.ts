@@ -43,6 +43,7 @@ import {
 } from "./tasks/turn_rows.ts";
 import * as taskCounts from "./tasks/task_counts.ts";
 import { answerOpenWait, endOpenWait } from "./tasks/wait_rows.ts";
+import { pauseClaims } from "./tasks/paused_claims.ts";
 import * as taskLists from "./tasks/task_lists.ts";
 import { changeTasks } from "./working_set/change_tasks.ts";
 
@@ -101,6 +102,8 @@ export const METHODS: { readonly [Name in Separate]: Inside<Name> } = {
   pruneSessions,
   endWait: endOpenWait,
   answerWait: answerOpenWait,
+  pauseTasks: pauseClaims,
+  countRunning: taskCounts.countRunning,
   pruneDeliveries: deliveryPruning.pruneDeliveries,
   pruneTasks: taskPruning.pruneTasks,
   pruneRecords: retention.pruneRecords,

@@ -29,6 +29,7 @@ import {
   retryMessage,
 } from "./outbox.ts";
 import { listOutputs, readContent } from "./outputs.ts";
+import { listPauses, resumeTasks } from "./pauses.ts";
 import { pruneSourceEvents } from "./source_event_pruning.ts";
 import { postponeSourceEvent, replaySourceEvent } from "./source_event_queue.ts";
 import { findEventOfDelivery, findSourceEvents } from "./source_events.ts";
@@ -83,6 +84,8 @@ export const SHARED_METHODS = {
   listApprovals,
   findApproval,
   oldestApproval,
+  listPauses,
+  resumeTasks,
   saveSession,
   findSessions,
   forgetTaskEnd,

@@ -8,6 +8,7 @@
 import * as bodies from "../sql/delete_bodies.ts";
 import { SHARED_METHODS } from "../sql/methods.ts";
 import { finishMessage } from "../sql/outbox.ts";
+import { pauseTasks } from "../sql/pauses.ts";
 import { recordSourceEvent } from "../sql/record_source_event.ts";
 import { retryTask } from "../sql/retry_task.ts";
 import { routeSourceEvent } from "../sql/source_event_routing.ts";
@@ -101,6 +102,8 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   endWait: waits.endWait,
   answerWait: waits.answerWait,
   endWaits: over((rows, taskId, now) => rows.closeWaits(taskId, now)),
+  pauseTasks,
+  countRunning: taskCounts.countRunning,
   cancelTask: over(cancelTask),
   retryTask: changing(retryTask(taskLists.findTasks)),
   setTaskDirectory: over((rows, taskId, directory) => rows.setDirectory(taskId, directory)),

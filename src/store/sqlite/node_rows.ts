@@ -46,8 +46,8 @@ export function forgetNode({ node: self }: Database, id: string): void {
 export function drainNode(_db: Database, _id: string, _isDrained: boolean): void {
   throw new AppError(
     "refused",
-    "This daemon does not share its database, so no other node would run its tasks: suspend " +
-      'triggers ("svc trigger suspend"), or stop it',
+    "This daemon does not share its database, so no other node would run its tasks: use " +
+      "svc pause, which holds back the tasks of all nodes",
   );
 }
 

@@ -58,7 +58,7 @@ postgresTest("a claim of tasks reads as much of each queue as it may hand out", 
   await connections.use((db) => db.exec(JOBS));
   const seen: Explained[] = [];
   const taken = await connections.transaction(async (db) => {
-    const taken = await jobs.take(explaining(db, seen), 8);
+    const taken = await jobs.take(explaining(db, seen), 8, []);
     await jobs.touch(explaining(db, seen), taken);
     return taken;
   });

@@ -94,6 +94,10 @@ const CALLS: Calls = {
   drainNode: (run, db) => throws(() => run(db, "none", true), { code: "refused" }),
   reportNode: (run, db) => equal(run(db, { version: "1", policy: "", faults: [] }), false),
   forgetNode: (run, db) => throws(() => run(db, "none"), { code: "not_found" }),
+  pauseTasks: (run, db) => run(db, { project: "shop", reason: "x", by: "y", pausedAt: 1 }),
+  listPauses: (run, db) => run(db, 1),
+  resumeTasks: (run, db) => run(db, "shop", 1),
+  countRunning: (run, db) => run(db, "shop"),
   loadResources: (run, db) => run(db),
   changeResources: async (run, db) => {
     const key = { kind: "Workflow", project: "default", name: "ci" };
@@ -386,6 +390,7 @@ const WHOLE_TABLES: readonly { readonly sql: RegExp; readonly why: string }[] = 
     why: "an operator asks whether anything was changed, and that is in every row",
   },
   { sql: /FROM control_tokens ORDER BY id DESC$/, why: "tokens are made by hand" },
+  { sql: / FROM pauses( ORDER BY project)?$/, why: "one for each project that a person pauses" },
   {
     sql: /FROM outbox WHERE EXISTS \(SELECT 1 FROM tasks WHERE .* ORDER BY id DESC LIMIT \?$/,
     why: "an operator asks for the messages of one trigger, over all projects",

@@ -159,6 +159,12 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE turns ADD COLUMN run TEXT;
   ALTER TABLE turns ADD COLUMN budgets TEXT;
   CREATE INDEX turns_in_budget ON turns (project, place) WHERE budgets IS NOT NULL;
+  -- Of which project (empty: of every one) no worker takes a task, and until when.
+  CREATE TABLE pauses (
+    project TEXT NOT NULL PRIMARY KEY, reason TEXT NOT NULL, paused_by TEXT NOT NULL,
+    paused_at INTEGER NOT NULL, until INTEGER
+  );
+  DROP FUNCTION IF EXISTS placed(text[]); -- it gives the project, too
   `,
 ];
 

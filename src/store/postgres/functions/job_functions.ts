@@ -16,14 +16,15 @@ import { QUEUE, SCHEMA } from "./queue_names.ts";
  * - `keep_until`: after 14 days a job that waits would be deleted.
  * - `retry_limit`: after so many takeovers a job would fail. The worker decides when to give up.
  * - `start_after`: a job is fetched from this time on, by the database's clock, which may be set back.
+ * - `group_id`: the project, so that a claim can leave out those that are paused.
  * - `created_on`: jobs are fetched in its order, which is made the order of the tasks' ids.
  */
 const ADD = `
-  INSERT INTO ${SCHEMA}.job (id, name, data, created_on, start_after, keep_until, expire_seconds,
+  INSERT INTO ${SCHEMA}.job (id, name, data, group_id, created_on, start_after, keep_until, expire_seconds,
       retry_limit, policy, heartbeat_seconds)
-    SELECT svc.job_of(placed.id), placed.queue, to_jsonb(placed.id), svc.time_of(placed.id),
+    SELECT svc.job_of(placed.id), placed.queue, to_jsonb(placed.id), placed.project, svc.time_of(placed.id),
       'epoch', 'infinity', 2000000000, 2147483647, 'standard', queue.heartbeat_seconds
-    FROM unnest(task_ids, queues) AS placed(id, queue), ${SCHEMA}.queue
+    FROM unnest(task_ids, queues, projects) AS placed(id, queue, project), ${SCHEMA}.queue
     WHERE queue.name = '${QUEUE}'
     ON CONFLICT DO NOTHING`;
 
@@ -68,9 +69,9 @@ export const JOB_FUNCTIONS = `
   -- what steps of the task before it made is for the node that has that: it has its node before it is
   -- ever claimed. A task that was claimed before it gets a job was parked.
   CREATE OR REPLACE FUNCTION svc.placed(ids text[])
-    RETURNS TABLE (id text, queue text, nodes text) LANGUAGE sql STABLE AS $$
-      SELECT id, '${QUEUE}' || coalesce('/' || left(md5(nodes), 16), ''), nodes FROM (
-        SELECT tasks.id, CASE WHEN ${IS_BOUND}
+    RETURNS TABLE (id text, queue text, nodes text, project text) LANGUAGE sql STABLE AS $$
+      SELECT id, '${QUEUE}' || coalesce('/' || left(md5(nodes), 16), ''), nodes, project FROM (
+        SELECT tasks.id, tasks.project, CASE WHEN ${IS_BOUND}
             AND EXISTS (SELECT 1 FROM svc.nodes WHERE nodes.id = tasks.node)
           THEN json_build_array(tasks.node)::text ELSE plans.nodes END AS nodes
         FROM svc.tasks JOIN svc.plans ON hash = plan_hash WHERE tasks.id = ANY (ids)
@@ -80,10 +81,12 @@ export const JOB_FUNCTIONS = `
     DECLARE
       task_ids text[];
       queues text[];
+      projects text[];
       node_lists text[];
       made record;
     BEGIN
-      SELECT array_agg(id), array_agg(queue), array_agg(nodes) INTO task_ids, queues, node_lists
+      SELECT array_agg(id), array_agg(queue), array_agg(nodes), array_agg(project)
+        INTO task_ids, queues, node_lists, projects
         FROM svc.placed(ids);
       FOR made IN SELECT DISTINCT queue, nodes FROM unnest(queues, node_lists) AS one(queue, nodes)
         WHERE nodes IS NOT NULL AND queue NOT IN (SELECT queue FROM svc.placements) ORDER BY queue
@@ -105,6 +108,20 @@ export const JOB_FUNCTIONS = `
         WHERE ${which}`
   )
 } $$;
+  -- The pauses, for a claim: none begins before its transaction ends. The second statement sees what
+  -- was committed while the first one waited.
+  CREATE OR REPLACE FUNCTION svc.pauses_for_claim()
+    RETURNS TABLE (project text, until bigint) LANGUAGE plpgsql AS $$
+    BEGIN
+      PERFORM pg_advisory_xact_lock_shared(hashtextextended('pause', 0));
+      RETURN QUERY SELECT pauses.project, pauses.until FROM svc.pauses;
+    END $$;
+  -- Gives jobs that an older version made their project.
+  CREATE OR REPLACE FUNCTION svc.jobs_name_projects() RETURNS void LANGUAGE plpgsql AS $$
+    BEGIN
+      UPDATE ${SCHEMA}.job SET group_id = tasks.project FROM svc.tasks
+        WHERE group_id IS NULL AND tasks.id = job.data ->> 0;
+    END $$;
   -- Moves the jobs that were for one node alone, which is gone, to where any may take them.
   CREATE OR REPLACE FUNCTION svc.jobs_move(node text) RETURNS void LANGUAGE plpgsql AS $$
     DECLARE

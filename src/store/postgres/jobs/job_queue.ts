@@ -34,6 +34,7 @@ const OLDEST = `
   SELECT served.queue FROM (${SERVED}) AS served CROSS JOIN LATERAL (
     SELECT id, created_on FROM ${SCHEMA}.job
     WHERE job.name = served.queue AND state < 'active' AND NOT blocked AND start_after <= now()
+      AND (group_id IS NULL OR group_id <> ALL (?3))
     ORDER BY priority DESC, created_on LIMIT ?2
   ) AS job ORDER BY created_on, id LIMIT ?2`;
 
@@ -86,15 +87,26 @@ export class JobQueue implements AsyncDisposable {
   }
 
   /**
-   * Takes the oldest `limit` jobs of all queues that this node serves, in this transaction; gives
-   * the ids of their tasks. So none waits behind younger ones because it is in another queue.
+   * Takes the oldest `limit` jobs of all queues that this node serves, in this transaction, without
+   * those of the projects `except`; gives the ids of their tasks. So none waits behind younger ones
+   * because it is in another queue.
    */
-  async take(db: Session, limit: number): Promise<readonly string[]> {
-    const oldest = await db.all(OLDEST, this.#names, limit);
+  async take(
+    db: Session,
+    limit: number,
+    except: readonly string[],
+  ): Promise<readonly string[]> {
+    const oldest = await db.all(OLDEST, this.#names, limit, except);
     const queues = Map.groupBy(oldest, (row) => text(row, "queue"));
     const taken: Job[] = [];
     const takeFrom = async (queue: string, batchSize: number) =>
-      void taken.push(...await this.#boss.fetch(queue, { batchSize, db: inSession(db) }));
+      void taken.push(
+        ...await this.#boss.fetch(queue, {
+          batchSize,
+          db: inSession(db),
+          ...(except.length === 0 ? {} : { ignoreGroups: except }),
+        }),
+      );
     for (const [queue, rows] of queues) await takeFrom(queue, rows.length);
     if (taken.length < oldest.length) { // others were taking some: the next may be in any queue
       for (const row of await db.all(SERVED, this.#names)) {

@@ -42,7 +42,11 @@ export declare class PgBoss {
   updateQueue(name: string, options: QueueOptions): Promise<void>;
   readonly fetch: (
     name: string,
-    options: { readonly batchSize: number; readonly db: Executor },
+    options: {
+      readonly batchSize: number;
+      readonly db: Executor;
+      readonly ignoreGroups?: readonly string[];
+    },
   ) => Promise<readonly Job[]>;
   touch(
     name: string,

@@ -7,6 +7,7 @@
 
 import { defined } from "../../../base/defined.ts";
 import { whatIsDue } from "../../rules/readiness.ts";
+import { earlier, type Paused } from "../../rules/pauses.ts";
 import { text } from "../../sql/columns.ts";
 import { READINESS, TIMED } from "../../sql/readiness.ts";
 import type { Claim, ClaimedTask } from "../../task_records.ts";
@@ -16,6 +17,7 @@ import type { JobQueue } from "../jobs/job_queue.ts";
 import { changeTasks } from "../working_set/change_tasks.ts";
 import { findOpen, readClaimed, takeInterrupted, type TakenTask, takeTasks } from "./claim_rows.ts";
 import type { Claims, TaskClaim } from "./claims.ts";
+import { readPaused } from "./paused_claims.ts";
 
 /** Most due tasks that one claim handles, so that other calls do not wait long. */
 const DUE_BATCH = 500;
@@ -55,9 +57,11 @@ export class TaskClaims {
     const isTimed = await connections.use(findNextTime) !== undefined;
     if (isTimed) await connections.transaction((db) => releaseDueTasks(db, now));
     const { taken, read, nextAt } = await connections.transaction(async (db) => {
-      const taken = await takeJobs(db, jobs, { limit, now });
+      const paused = await readPaused(db, now);
+      const taken = await takeJobs(db, jobs, { limit, now, paused });
       const read = await readClaimed(db, taken.map(({ id }) => id));
-      return { taken, read, nextAt: isTimed ? await findNextTime(db) : undefined };
+      const nextTime = isTimed ? await findNextTime(db) : undefined;
+      return { taken, read, nextAt: earlier(nextTime, paused.nextEnd) };
     });
     const { kept, tasks } = handOut(claims, taken, read); // from here on nothing can fail
     const interrupted = new Set(kept.filter((one) => one.isInterrupted).map(({ id }) => id));
@@ -134,13 +138,18 @@ async function releaseDueTasks(db: Session, now: number): Promise<void> {
 async function takeJobs(
   db: Session,
   jobs: JobQueue,
-  { limit, now }: { readonly limit: number; readonly now: number },
+  { limit, now, paused }: {
+    readonly limit: number;
+    readonly now: number;
+    readonly paused: Paused;
+  },
 ): Promise<TakenTask[]> {
   const taken: TakenTask[] = [];
   const missed: string[] = [];
+  if (paused.everything) return taken;
   while (taken.length < limit) {
     const wanted = limit - taken.length;
-    const ids = await jobs.take(db, wanted);
+    const ids = await jobs.take(db, wanted, paused.projects);
     const some = await takeTasks(db, ids, now);
     taken.push(...some);
     const had = new Set(some.map(({ id }) => id));

@@ -10,6 +10,17 @@ import { number, text } from "../../sql/columns.ts";
 import type { Row } from "../../sql/row.ts";
 import { READINESS, UNFINISHED } from "../../sql/readiness.ts";
 import type { Session } from "../database/connections.ts";
+import { isGoneSql } from "../database/ownership.ts";
+
+/** Number of tasks that living nodes run, of one project or of all if that is empty. */
+export async function countRunning(db: Session, project: string): Promise<number> {
+  const row = await db.get(
+    `SELECT count(*) AS n FROM tasks WHERE state = 'running' AND (?1 = '' OR project = ?1)
+       AND NOT ${isGoneSql("tasks")}`,
+    project,
+  );
+  return number(row ?? {}, "n");
+}
 
 /** Number of tasks that have not ended, and the age of the oldest pending ones. */
 export async function counts(db: Session): Promise<TaskCounts> {

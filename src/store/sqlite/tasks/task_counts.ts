@@ -11,6 +11,16 @@ import type { Database } from "../engine/database.ts";
 import type { Row } from "../../sql/row.ts";
 import { READINESS } from "../../sql/readiness.ts";
 
+/** Number of running tasks, of one project or of all if that is empty. */
+export function countRunning(db: Database, project: string): number {
+  const row = db.get(
+    `SELECT count(*) AS n FROM tasks INDEXED BY tasks_running
+     WHERE state = 'running' AND (?1 = '' OR project = ?1)`,
+    project,
+  );
+  return number(row ?? {}, "n");
+}
+
 /** Number of tasks that have not ended, and the age of the oldest pending ones. */
 export function counts(db: Database): TaskCounts {
   const count = (from: string) =>

@@ -9,6 +9,9 @@ import { defined } from "../../../base/defined.ts";
 import type { Claim, ClaimedTask, StepRecord } from "../../task_records.ts";
 import { text } from "../../sql/columns.ts";
 import { isGone } from "../../rules/ownership.ts";
+import { earlier, type Paused, whatIsPaused } from "../../rules/pauses.ts";
+import { toPausedProject } from "../../sql/pauses.ts";
+import type { SqlValue } from "../../sql/row.ts";
 import type { Database } from "../engine/database.ts";
 import { READINESS, TIMED } from "../../sql/readiness.ts";
 import { whatIsDue } from "../../rules/readiness.ts";
@@ -28,11 +31,9 @@ export function claimTasks(db: Database, limit: number, now: number): Claim {
   // mostly no task waits for its time, and this query is quick
   const isTimed = firstTime(db) !== undefined;
   if (isTimed) parking.releaseDue(new SqliteTaskRows(db), findDue(db, now));
-  const ids = db.all(
-    `SELECT id FROM tasks INDEXED BY tasks_ready
-     WHERE state = 'pending' AND readiness = ${READINESS.ready} ORDER BY id LIMIT ?`,
-    limit,
-  ).map((row) => text(row, "id"));
+  const pauses = db.all("SELECT project, until FROM pauses").map(toPausedProject);
+  const paused = whatIsPaused(pauses, now);
+  const ids = paused.everything ? [] : findReady(db, limit, paused);
   for (const id of ids) {
     db.run(
       `UPDATE tasks SET state = 'running', node = ?1, started_at = COALESCE(started_at, ?2),
@@ -42,11 +43,24 @@ export function claimTasks(db: Database, limit: number, now: number): Claim {
       id,
     );
   }
-  const nextAt = isTimed ? firstTime(db) : undefined;
+  const nextAt = earlier(isTimed ? firstTime(db) : undefined, paused.nextEnd);
   return {
     tasks: ids.map((id) => readClaimed(db, id)),
     ...defined({ nextAt }),
   };
+}
+
+/** The oldest tasks that are ready, without those of projects that are paused. */
+function findReady(db: Database, limit: number, { projects }: Paused): string[] {
+  const [except, values]: [string, SqlValue[]] = projects.length === 0
+    ? ["", []]
+    : ["AND project NOT IN (SELECT value FROM json_each(?))", [JSON.stringify(projects)]];
+  return db.all(
+    `SELECT id FROM tasks INDEXED BY tasks_ready
+     WHERE state = 'pending' AND readiness = ${READINESS.ready} ${except} ORDER BY id LIMIT ?`,
+    ...values,
+    limit,
+  ).map((row) => text(row, "id"));
 }
 
 /** Takes over the running tasks of a node that is gone, each with one restart more. */

@@ -1,0 +1,19 @@
+/**
+ * Records of pauses.
+ *
+ * @module
+ */
+
+/** While a pause is in force, no worker takes a task of its project. What runs goes on. */
+export interface Pause {
+  /** Empty for the tasks of every project. */
+  readonly project: string;
+  /** Why, as a person said it. */
+  readonly reason: string;
+  /** Who asked for it. */
+  readonly by: string;
+  /** Milliseconds since the epoch. */
+  readonly pausedAt: number;
+  /** When it ends by itself, in milliseconds since the epoch; absent if it does not. */
+  readonly until?: number;
+}

@@ -1,0 +1,22 @@
+/**
+ * The storage interface for pauses.
+ *
+ * @module
+ */
+
+import type { Pause } from "./pause_records.ts";
+
+/** What keeps workers from taking tasks. */
+export interface PauseStore {
+  /**
+   * Stores a pause in the place of one of the same project. When it resolves, no daemon takes a task
+   * of that project any more.
+   */
+  pauseTasks(pause: Pause): Promise<void>;
+  /** Ends a pause; `undefined` if there was none in force. */
+  resumeTasks(project: string, now: number): Promise<Pause | undefined>;
+  /** The pauses that are in force, that of every project first, then by project. */
+  listPauses(now: number): Promise<Pause[]>;
+  /** Number of tasks that living nodes run, of one project or of all if that is empty. */
+  countRunning(project: string): Promise<number>;
+}
