@@ -54,6 +54,7 @@ function isNeeded(
   catalog: Catalog,
 ): boolean {
   if (does !== "asks" || spec.event.webhook?.from?.only !== "agents") return true;
+  if (spec.action === undefined) return false;
   const workflow = catalog.find<WorkflowSpec>("Workflow", project, spec.action.workflow);
   const { steps = [], finally: last = [] } = workflow?.spec ?? {};
   return [...steps, ...last].some(({ agent }) => agent !== undefined);

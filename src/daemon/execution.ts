@@ -7,6 +7,7 @@
 
 import { ParallelDisposer } from "../base/parallel_disposer.ts";
 import { SenderPermissions } from "../connections/sender_permissions.ts";
+import { EventWaits } from "../intake/waits/event_waits.ts";
 import { Notifier } from "../notifications/notifier.ts";
 import { Answers } from "../outbox/answers.ts";
 import { forgeOfTask } from "../outbox/answer_drafts.ts";
@@ -63,6 +64,7 @@ type ForTasks = Pick<
   | "sandboxes"
   | "sessionHomes"
   | "senders"
+  | "eventWaits"
 >;
 
 /** Most plugins that run, and that wait: each needs some six descriptors. */
@@ -77,8 +79,9 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
   opening.defer(() => plugins.semaphore.idle()); // with the processes that plugins left behind
   const busy = opening.use(new ParallelDisposer());
   const running = withTaskRunning(state, config);
-  const { inboxes, directories, sandboxes, sessionHomes } = running;
+  const { inboxes, directories, sandboxes, sessionHomes, eventWaits } = running;
   opening.use(sandboxes);
+  busy.use(eventWaits).start();
   void sandboxes.support(); // is known when the first step asks
   const outbox = busy.use(new Outbox({ ...state, slackApiUrl }));
   const answers = busy.use(new Answers({ ...state, outbox })); // hears the worker begin
@@ -119,7 +122,7 @@ export function withTaskRunning<Given extends Omit<RunHost, keyof ForTasks>>(
   { stepEnv, umask, timeLimits, env, settings }:
     & Pick<DaemonConfig, "stepEnv" | "umask" | "timeLimits" | "env">
     & { readonly settings: Pick<DaemonConfig["settings"], "requireSandbox"> },
-): Given & ForTasks & { readonly sandboxes: AsyncDisposable } {
+): Given & ForTasks & { readonly sandboxes: AsyncDisposable; readonly eventWaits: EventWaits } {
   const forSteps = { ...state, inherited: stepEnv, umask, timeLimits };
   const written = new WrittenPlaces(state.dirs.written);
   const directories = new TaskDirectories(forSteps, state.dirs, written);
@@ -128,7 +131,8 @@ export function withTaskRunning<Given extends Omit<RunHost, keyof ForTasks>>(
   const sessionHomes = new SessionHomes(forSteps, state.dirs.sessions);
   const senders = new SenderPermissions(state);
   const inboxes = new Inboxes(state.store, state.clock);
-  return { ...forSteps, inboxes, directories, sandboxes, sessionHomes, senders };
+  const eventWaits = new EventWaits(state);
+  return { ...forSteps, inboxes, directories, sandboxes, sessionHomes, senders, eventWaits };
 }
 
 /** `marks` are further variables of each plugin. */

@@ -41,7 +41,8 @@ export class TaskTriggerIndex {
       this.#catalog.find(kind, project, name)?.metadata.labels
     );
     return triggers.filter(({ spec: { event, action } }) =>
-      event.task !== undefined && meansTask(event.task, action.workflow, { workflow, labels })
+      event.task !== undefined &&
+      meansTask(event.task, action?.workflow ?? "", { workflow, labels })
     );
   }
 

@@ -18,7 +18,7 @@ import { checkSandbox, NO_SANDBOX, SandboxField, sandboxReferences } from "./san
 import { checkShell, Shell } from "./shell.ts";
 import { checkShellLine } from "./shell_line.ts";
 import { checkTimeout, Duration } from "./timeout.ts";
-import { checkWaitFor, WaitFor, waitForExpressions } from "./wait_for.ts";
+import { checkWaitFor, WaitFor, waitForExpressions, waitForReferences } from "./wait_for.ts";
 
 /** Names of steps: usable in CEL as `steps.<id>`. */
 const StepId = Type.String({
@@ -93,7 +93,11 @@ const FORMS = {
     names: "the name of an Agent",
     fields: [...OF_PROGRAMS, "prompt", "template", "session", "onLimit"],
   },
-  waitFor: { names: "a time", fields: ["continueOnError"], runsNothing: true },
+  waitFor: {
+    names: "what it waits for",
+    fields: ["continueOnError"],
+    runsNothing: true,
+  },
 } as const satisfies { readonly [Name in keyof Step]?: StepForm };
 
 type StepFormName = keyof typeof FORMS;
@@ -238,6 +242,7 @@ export function stepReferences(step: Step, at: FieldPath): Reference[] {
     ...template === undefined
       ? []
       : [{ kind: "StepTemplate", name: template, path: [...at, "template"], consequence }],
+    ...waitForReferences(step.waitFor, [...at, "waitFor"]),
     ...envReferences(step.env, [...at, "env"]),
     ...sandboxReferences(step.sandbox, [...at, "sandbox"]),
   ];

@@ -45,11 +45,11 @@ const TriggerSchema = Type.Object({
   concurrency: Type.Optional(Concurrency),
   retention: Type.Optional(Retention),
   ...BUDGET_FIELDS,
-  action: Type.Object({
+  action: Type.Optional(Type.Object({
     workflow: Name,
     workspace: Name,
     goal: Type.Optional(Type.String({ minLength: 1 })),
-  }, { additionalProperties: false }),
+  }, { additionalProperties: false })),
 }, { additionalProperties: false });
 
 /** `spec` of a Trigger. */
@@ -72,8 +72,11 @@ export interface TriggerSpec extends Budgeted {
   readonly concurrency?: Concurrency;
   /** How long its records are kept, if not as long as the settings of the daemon say. */
   readonly retention?: Retention;
-  /** The task that an event starts; `goal` is a text template. */
-  readonly action: {
+  /**
+   * The task that an event starts; `goal` is a text template. Absent for a trigger whose events start
+   * nothing, because steps only wait for them.
+   */
+  readonly action?: {
     readonly workflow: string;
     readonly workspace: string;
     readonly goal?: string;
@@ -94,21 +97,22 @@ export const trigger: AnyKind = defineKind<TriggerSpec>("Trigger", {
     ({ report }) => checkReport(report),
     checkBudget,
     checkAnswerable,
-    ({ action: { goal } }) =>
-      goal === undefined ? [] : checkTemplate(goal, ["spec", "action", "goal"], GOAL_VARIABLES),
+    checkAction,
   ],
   references: (spec) => [
     ...EVENTS.filter((event) => event.source === spec.event.source)
       .flatMap((event) => event.references(blockOf(spec, event.source))),
-    actionReference("Workflow", spec.action.workflow, ["spec", "action", "workflow"]),
-    actionReference("Workspace", spec.action.workspace, ["spec", "action", "workspace"]),
+    ...spec.action === undefined ? [] : [
+      actionReference("Workflow", spec.action.workflow, ["spec", "action", "workflow"]),
+      actionReference("Workspace", spec.action.workspace, ["spec", "action", "workspace"]),
+    ],
   ],
-  expressions: ({ event: { filter, webhook = {} }, concurrency, action: { goal }, report }) => [
+  expressions: ({ event: { filter, webhook = {} }, concurrency, action, report }) => [
     ...expressionAt(filter?.condition, CONDITION),
     ...expressionAt(webhook.idempotencyKey, ["spec", "event", "webhook", "idempotencyKey"]),
     ...expressionAt(webhook.debounce?.key, ["spec", "event", "webhook", "debounce", "key"]),
     ...expressionAt(concurrency?.key, ["spec", "concurrency", "key"]),
-    ...templateExpressions(goal, ["spec", "action", "goal"]),
+    ...templateExpressions(action?.goal, ["spec", "action", "goal"]),
     ...reportExpressions(report),
   ],
   machine: (spec) =>
@@ -116,18 +120,23 @@ export const trigger: AnyKind = defineKind<TriggerSpec>("Trigger", {
       .flatMap((event) => event.watched?.(blockOf(spec, event.source)) ?? [])
       .map(({ path, at }) => ({
         needs: "watched",
-        workspace: spec.action.workspace,
+        workspace: spec.action?.workspace ?? "",
         below: path,
         at,
       })),
   columns: [
     { header: "SOURCE", cell: ({ spec }) => spec.event.source },
-    { header: "WORKFLOW", fit: "name", repeats: "NAME", cell: ({ spec }) => spec.action.workflow },
+    {
+      header: "WORKFLOW",
+      fit: "name",
+      repeats: "NAME",
+      cell: ({ spec }) => spec.action?.workflow ?? "",
+    },
     {
       header: "WORKSPACE",
       fit: "name",
       secondary: true,
-      cell: ({ spec }) => spec.action.workspace,
+      cell: ({ spec }) => spec.action?.workspace ?? "",
     },
     { header: "SUSPENDED", cell: ({ spec }) => spec.suspend === true ? "yes" : "no" },
     { header: "ENDPOINT", fit: "name", wide: true, cell: (one) => endpointOf(one) ?? "" },
@@ -184,6 +193,29 @@ function checkConcurrency(concurrency: Concurrency | undefined): Finding[] {
     )]),
     ...checkExpression(concurrency.key, [...at, "key"]),
   ];
+}
+
+/** The fields that say something of tasks, which a trigger without an action does not start. */
+const OF_TASKS = ["concurrency", "report"] as const;
+
+function checkAction({ action, event: { source }, ...spec }: TriggerSpec): Finding[] {
+  if (action !== undefined) {
+    return action.goal === undefined
+      ? []
+      : checkTemplate(action.goal, ["spec", "action", "goal"], GOAL_VARIABLES);
+  }
+  if (source === "filesystem") {
+    return [errorAt(
+      ["spec"],
+      'A trigger with source "filesystem" needs "action", whose workspace it watches',
+    )];
+  }
+  return OF_TASKS.filter((field) => spec[field] !== undefined).map((field) =>
+    errorAt(
+      ["spec", field],
+      `"${field}" is for the tasks of a trigger: one without "action" starts none`,
+    )
+  );
 }
 
 function actionReference(kind: string, name: string, path: FieldPath): Reference {

@@ -46,7 +46,12 @@ export interface EventOutcome {
   readonly duplicateOf?: string;
   /** Running tasks that have to end for it (`concurrency: Replace`). */
   readonly replaces?: readonly string[];
+  /** Why no wait ends by it, if it was skipped for that. */
+  readonly why?: Unwaited;
 }
+
+/** Why a skipped event ends no wait: svc itself has caused it, or it could not be decided. */
+export type Unwaited = "own" | "undecided";
 
 /** Outcomes of an event, best first; a request is answered with the best outcome of its events. */
 const BEST_FIRST = ["accepted", "duplicate", "skipped", "filtered"] as const;
@@ -93,6 +98,8 @@ export interface DeliveryDetail {
   readonly condition?: string;
   /** Outcome of each event, where there are several. */
   readonly events?: readonly EventOutcome[];
+  /** Why no wait ends by its only event, if that was skipped for it. */
+  readonly why?: Unwaited;
   /** Delivery that was redelivered. */
   readonly redeliveryOf?: string;
   /**
@@ -165,7 +172,7 @@ export interface DeliveryContent {
  */
 export type EventDecision =
   | { readonly outcome: "accepted"; readonly task: NewTask; readonly note?: string }
-  | { readonly outcome: "filtered" | "skipped"; readonly reason: string };
+  | { readonly outcome: "filtered" | "skipped"; readonly reason: string; readonly why?: Unwaited };
 
 /** Exists for the compiler only. */
 declare const admittedBrand: unique symbol;
@@ -267,6 +274,8 @@ export interface KeyUse {
 export interface DeliveryQuery extends ListQuery {
   /** `failed` lists deliveries that started a task which failed. */
   readonly outcome?: typeof DELIVERY_FILTERS[number];
+  /** Several outcomes, in the place of `outcome`; only with `project`. */
+  readonly outcomes?: readonly DeliveryOutcome[];
   /** Part of the reason, whatever the case of its letters. */
   readonly reason?: string;
   /** HTTP status of the answer. */

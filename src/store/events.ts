@@ -7,6 +7,7 @@
 
 import type { EventHub } from "../base/event_hub.ts";
 import type { RecordName } from "../resources/record_names.ts";
+import type { DeliveryFacts } from "./delivery_records.ts";
 import type { Incident } from "./incident_records.ts";
 import type { OutboxMessage } from "./outbox_records.ts";
 import type { RoutingResult } from "./source_event_records.ts";
@@ -20,6 +21,11 @@ export interface DaemonEvents {
     /** Id of the record; absent when any may have changed, or records were removed. */
     readonly id?: string;
   };
+  /**
+   * A delivery was stored with its events, of which a step may wait for one. Not hinted to other daemons:
+   * the one that stored it looks at it.
+   */
+  readonly deliveryStored: DeliveryFacts;
   /** Tasks were stored that a worker may run now. */
   readonly tasksStored: {
     /** Running tasks that have to end for the new ones (`concurrency: Replace`). */

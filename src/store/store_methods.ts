@@ -122,10 +122,12 @@ const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall<Events
   awaitAdoption: "read",
   recordDelivery(events, outcomes, { delivery, events: admitted }) {
     changedOnly(events, "delivery", delivery.id);
+    events.publish("deliveryStored", delivery);
     delivered(events, outcomes, admitted);
   },
   recordDeliveries(events, outcomes, { deliveries }) {
     changedOnly(events, "delivery", ...deliveries.map(({ delivery }) => delivery.id));
+    for (const { delivery } of deliveries) events.publish("deliveryStored", delivery);
     delivered(events, outcomes.flat(), deliveries.flatMap((one) => one.events));
   },
   recordHandshake: (events, _, { id }) => changedOnly(events, "delivery", id),
@@ -217,6 +219,7 @@ const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall<Events
   listWaitShapes: "read",
   findWaits: "read",
   listWaitsOfDeliveries: "read",
+  listFilledInboxes: "read",
   countWaits: "read",
   pauseTasks: changesNothing,
   resumeTasks(events, ended) {

@@ -52,6 +52,8 @@ export interface WaitStore {
   findWaits(keys: WaitKeys): Promise<OpenPart[]>;
   /** The waits that these deliveries ended. */
   listWaitsOfDeliveries(deliveryIds: readonly string[]): Promise<WaitOfDelivery[]>;
+  /** Ids of tasks that wait for a message, and got one at this time or later. */
+  listFilledInboxes(since: number): Promise<string[]>;
   /** Number of open parts of each kind. */
   countWaits(): Promise<Readonly<Record<WaitKind, number>>>;
 }

@@ -172,12 +172,18 @@ export class Planner {
     return reads;
   }
 
-  /** The plan for a task that this action makes now; `event` is absent where its trigger is gone. */
+  /**
+   * The plan for a task that this action makes now; `event` is absent where its trigger is gone. A trigger
+   * without an action makes no task.
+   */
   planFor(
     project: string,
     action: TriggerSpec["action"],
     event?: TriggerSpec["event"],
   ): PlannedTask {
+    if (action === undefined) {
+      return { workflow: "", workspace: "", missing: "its trigger has no action" };
+    }
     const names = { workflow: action.workflow, workspace: action.workspace };
     const missing = new Set<string>();
     const find = <Spec>(kind: string, name: string): Spec | undefined => {

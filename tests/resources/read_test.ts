@@ -293,7 +293,7 @@ spec:
   ]);
 });
 
-Deno.test("readDocument judges what is there of a trigger that lacks its action", () => {
+Deno.test("readDocument judges what is there of a trigger whose action lacks its workspace", () => {
   const text = `kind: Trigger
 metadata: {name: t}
 spec:
@@ -301,11 +301,12 @@ spec:
     source: webhook
     webhook: {scheme: hmac}
     filter: {condition: "payload_a =="}
+  action: {workflow: w}
 `;
   const found = findings(text).filter((one) => one.startsWith("error"))
     .map((one) => one.split(": ").slice(1, 3).join(": ").slice(0, 40));
   deepEqual(found, [
-    'spec: Missing field "action"',
+    'spec.action: Missing field "workspace"'.slice(0, 40),
     'spec.event.webhook.scheme: Scheme "hmac"',
     "spec.event.filter.condition: Does not compile at".slice(0, 40),
   ]);

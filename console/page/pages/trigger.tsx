@@ -110,7 +110,7 @@ function factsOf(trigger: Trigger, last: DeliveryRecord | undefined) {
     "Signature": webhook && signatureOf(trigger),
     "Secrets": store && <Link to={["secret", project, store]}>{store}</Link>,
     "Connection": webhook?.connection,
-    "Starts": (
+    "Starts": spec.action === undefined ? "nothing: steps only wait for its events" : (
       <>
         workflow{" "}
         <Link to={["resource", "workflow", project, spec.action.workflow]}>

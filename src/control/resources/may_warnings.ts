@@ -34,10 +34,11 @@ export function mayWarnings(
   const warnings = new Map<string, string>();
   for (const trigger of proposed.list("Trigger") as Resource<TriggerSpec>[]) {
     const { project, spec: { action } } = trigger;
+    if (action === undefined) continue;
     const workflow = proposed.find<WorkflowSpec>("Workflow", project, action.workflow);
     const outputs = workflow === undefined ? [] : changesOf(workflow.spec);
     if (workflow === undefined || outputs.length === 0) continue;
-    if (!usedBy(trigger, workflow).some((key) => isApplied.has(keyOf(key)))) continue;
+    if (!usedBy(trigger, action, workflow).some((key) => isApplied.has(keyOf(key)))) continue;
     const { plan } = planner.plan(trigger);
     for (const id of plan === undefined ? [] : bareAgents(JSON.parse(plan.json) as Plan)) {
       const place = `${displayName(workflow)}: step "${id}"`;
@@ -65,7 +66,8 @@ function changesOf({ may }: WorkflowSpec): readonly string[] {
 
 /** The resources that decide about the sandboxes of a trigger's steps. */
 function usedBy(
-  { kind, project, name, spec: { action } }: Resource<TriggerSpec>,
+  { kind, project, name }: Resource<TriggerSpec>,
+  action: TriggerSpec["action"] & object,
   { spec: { steps, finally: last = [] } }: Resource<WorkflowSpec>,
 ): readonly ResourceKey[] {
   const agents = [...steps, ...last].flatMap(agentNames);

@@ -52,6 +52,7 @@ export class StepsOutside {
     if (this.#workspaces === undefined) {
       const found = new Map<string, string[]>();
       for (const { project, spec } of this.#catalog.list("Trigger") as Resource<TriggerSpec>[]) {
+        if (spec.action === undefined) continue;
         const { workflow: name, workspace } = spec.action;
         const key = keyOf({ kind: "Workflow", project, name });
         found.set(key, [...found.get(key) ?? [], workspace]);

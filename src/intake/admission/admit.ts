@@ -97,10 +97,13 @@ export async function admit(
 /** The decision for an event that could not be decided: it starts nothing, and can be redelivered. */
 export function passOver(why: AppError): Admitted {
   const reason = `${UNDECIDED}${why.reason || why.message}`;
-  return { outcome: "skipped", reason } as EventDecision as Admitted;
+  return { outcome: "skipped", reason, why: "undecided" } as EventDecision as Admitted;
 }
 
 const UNDECIDED = "could not be decided: ";
+
+/** Why the event of a trigger without an action starts nothing. */
+const ONLY_WAITED_FOR = "only waited for: its trigger has no action";
 
 /** Whether a delivery was passed over. */
 export function wasPassedOver({ outcome, reason }: Pick<Delivery, "outcome" | "reason">): boolean {
@@ -110,7 +113,7 @@ export function wasPassedOver({ outcome, reason }: Pick<Delivery, "outcome" | "r
 async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecision> {
   const { resource, fault } = event.trigger;
   if (fault !== undefined) throw fault;
-  if (event.own !== undefined) return { outcome: "skipped", reason: event.own };
+  if (event.own !== undefined) return { outcome: "skipped", reason: event.own, why: "own" };
   const share = host.share ?? `${resource.project}/${resource.name}`;
   const scope = scopeOf(eventVariables(event), share);
   const filter = event.inBoundThread === true ? undefined : event.trigger.filter;
@@ -124,6 +127,7 @@ async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecisi
     const when = since === undefined ? "" : `, since ${rfc3339(since)}`;
     return { outcome: "skipped", reason: `the trigger is suspended${when}` };
   }
+  if (resource.spec.action === undefined) return { outcome: "skipped", reason: ONLY_WAITED_FOR };
   if (event.depth !== undefined && event.depth > MAX_DEPTH) {
     return { outcome: "skipped", reason: `${MAX_DEPTH} tasks in a row started each other` };
   }

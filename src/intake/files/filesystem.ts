@@ -124,16 +124,17 @@ export class FilesystemSource implements AsyncDisposable {
     const { catalog, dirs, resolvePath } = this.#host;
     const { paths, ignore, debounceMs = DEFAULT_DEBOUNCE_MS } = filesystem;
     const name = { project, trigger };
-    const workspace = catalog.find<WorkspaceSpec>("Workspace", project, spec.action.workspace);
+    const named = spec.action?.workspace ?? "";
+    const workspace = catalog.find<WorkspaceSpec>("Workspace", project, named);
     const path = workspace === undefined ? undefined : resolvePath(workspace.spec.path);
     const nodes = workspace?.spec.nodes;
-    const settings = JSON.stringify([spec.action.workspace, path, paths, ignore, nodes]);
+    const settings = JSON.stringify([named, path, paths, ignore, nodes]);
     if (before?.settings === settings) {
       if (before.files !== undefined) before.files.debounceMs = debounceMs;
       return before;
     }
     if (path === undefined) {
-      this.#report(name, `Workspace "${spec.action.workspace}" does not exist`);
+      this.#report(name, `Workspace "${named}" does not exist`);
       return { name, settings };
     }
     const watcher = this.#watcherOf(nodes);
@@ -141,7 +142,7 @@ export class FilesystemSource implements AsyncDisposable {
       this.#report(
         name,
         `daemons share this database: name the one node that watches them in "nodes" of ` +
-          `Workspace "${spec.action.workspace}"`,
+          `Workspace "${named}"`,
       );
       return { name, settings };
     }

@@ -42,6 +42,7 @@ import { listAgentUse } from "./turns.ts";
 import { countWaits, listWaits } from "./waits.ts";
 import {
   findWaits,
+  listFilledInboxes,
   listWaitedTriggers,
   listWaitShapes,
   listWaitsOfDeliveries,
@@ -80,6 +81,7 @@ export const SHARED_METHODS = {
   listWaitShapes,
   findWaits,
   listWaitsOfDeliveries,
+  listFilledInboxes,
   countWaits,
   listApprovals,
   findApproval,

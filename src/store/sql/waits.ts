@@ -56,6 +56,9 @@ async (
   const before = await findWait(db, asked);
   if (before?.end !== undefined) return before;
   if (before === undefined) {
+    const from = parts.some(({ kind }) => kind === "message")
+      ? { from: await readUpTo(db, asked.taskId) }
+      : {};
     for (const [part, { kind, dueAt, isRelative, asked: what = {}, ...rest }] of parts.entries()) {
       const { key, shown } = rest;
       await db.run(
@@ -66,7 +69,7 @@ async (
         part,
         project,
         kind,
-        JSON.stringify(what),
+        JSON.stringify(kind === "message" ? { ...what, ...from } : what),
         dueAt,
         Number(isRelative),
         now,
@@ -129,6 +132,12 @@ export async function goesOn(db: SqlSession, taskId: string): Promise<boolean> {
 /** The condition on the three values of {@linkcode placeOf}. */
 export const PLACE = "task_id = ? AND position = ? AND round = ?";
 
+/** The position of the first message in the inbox of a task that no step has read. */
+async function readUpTo(db: SqlSession, taskId: string): Promise<number> {
+  const row = await db.get("SELECT read_up_to FROM tasks WHERE id = ?", taskId);
+  return row === undefined ? 0 : number(row, "read_up_to");
+}
+
 /** The values of a place. */
 export const placeOf = ({ taskId, position, round }: WaitPlace) =>
   [taskId, position, round] as const;
@@ -169,6 +178,14 @@ export async function end(
     part,
   );
   if (changed === 0) return false;
+  if (end.by === "message") {
+    await db.run(
+      "UPDATE tasks SET read_up_to = ? WHERE id = ? AND read_up_to <= ?",
+      end.position + 1,
+      place.taskId,
+      end.position,
+    );
+  }
   await db.run(
     `UPDATE waits SET state = 'over', over_at = ? WHERE ${PLACE} AND state = 'open'`,
     now,

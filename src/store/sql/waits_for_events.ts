@@ -106,3 +106,14 @@ export async function listWaitsOfDeliveries(
     };
   }).toSorted((a, b) => a.at - b.at);
 }
+
+/** Ids of tasks that wait for a message, and got one at this time or later. */
+export async function listFilledInboxes(db: SqlSession, since: number): Promise<string[]> {
+  const rows = await db.all(
+    `SELECT waits.task_id AS id FROM waits ${db.dialect.indexedBy("waits_open")}
+     WHERE waits.state = 'open' AND waits.kind = 'message' AND EXISTS (SELECT 1 FROM inbox
+       WHERE inbox.task_id = waits.task_id AND inbox.created_at >= ?)`,
+    since,
+  );
+  return [...new Set(rows.map((row) => text(row, "id")))];
+}

@@ -102,12 +102,14 @@ function summarize(outcomes: readonly EventOutcome[], detail: string): DeliveryS
     outcome: best?.outcome ?? "filtered",
     reason: isOne ? best?.reason ?? "" : countsText(outcomes),
     taskId: best?.taskId ?? "",
-    detail: isOne ? detail : withEvents(detail, outcomes),
+    detail: isOne
+      ? best?.why === undefined ? detail : withFacts(detail, { why: best.why })
+      : withFacts(detail, { events: outcomes }),
   };
 }
 
-function withEvents(detail: string, events: readonly EventOutcome[]): string {
-  return JSON.stringify({ ...JSON.parse(detail) as DeliveryDetail, events });
+function withFacts(detail: string, facts: Pick<DeliveryDetail, "events" | "why">): string {
+  return JSON.stringify({ ...JSON.parse(detail) as DeliveryDetail, ...facts });
 }
 
 /** Outcomes of the events of a stored delivery. */

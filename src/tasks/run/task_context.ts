@@ -42,6 +42,7 @@ import type { TaskLog } from "../log/task_log.ts";
 import type { Activity } from "./activity.ts";
 import type { StepRecorder } from "./step_recorder.ts";
 import type { ScopeFacts } from "./task_scope.ts";
+import type { LookBack } from "./waiting.ts";
 
 /** The parts of the daemon that run a task. */
 export interface RunHost extends Core {
@@ -85,6 +86,7 @@ export interface RunHost extends Core {
   readonly sessionHomes: SessionHomes;
   readonly resolvePath: ResolvePath;
   readonly senders: SenderCheck;
+  readonly eventWaits: LookBack;
   /** The forge whose event a task goes back to; no task does if absent. */
   readonly forgeOf?: (task: Task) => Promise<ForgeName | undefined>;
   /** Tells people why a task could not be answered; nobody is told if absent. */

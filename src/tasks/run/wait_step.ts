@@ -6,17 +6,15 @@
  * @module
  */
 
-import { oneLine } from "../../agents/readable.ts";
-import { findInstant, rfc3339 } from "../../base/clock.ts";
-import { findDurationSecs } from "../../base/duration.ts";
+import { rfc3339 } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
-import { compileTemplate, renderTemplate } from "../../cel/template.ts";
-import { MAX_WAIT, MAX_WAIT_SECS, type WaitFor } from "../../resources/wait_for.ts";
+import { partsOf, subjectOf, type WaitFor, type WaitForPart } from "../../resources/wait_for.ts";
 import type { StepRecord } from "../../store/task_records.ts";
-import type { AskedWait, Wait } from "../../store/wait_records.ts";
+import type { AskedWait, EndedWait, Wait, WaitPart } from "../../store/wait_records.ts";
 import type { StepLog } from "../log/task_log.ts";
 import type { PositionedStep } from "./prepare_attempt.ts";
 import { retryInRun, type TaskContext } from "./task_context.ts";
+import { latest, waitParts } from "./wait_parts.ts";
 import type { Waiting } from "./waiting.ts";
 
 /** Waits in a step; returns its last record, or that it waits. */
@@ -25,73 +23,98 @@ export async function waitInStep(
   context: TaskContext,
   log: StepLog,
 ): Promise<StepRecord | Waiting> {
-  const { host: { store, clock }, claimed: { task } } = context;
+  const { host: { store, clock, eventWaits }, claimed: { task } } = context;
   const now = clock.now();
   const base = { position, id };
   // It is asked once: a template may give nothing, or something else, when its step is run again.
   const hasBegun = context.steps.records[position]?.state === "waiting";
-  const dueAt = hasBegun ? latest(now) : await dueTime(waitFor, now, context).catch(refusal);
-  if (dueAt instanceof AppError) {
+  const parts = hasBegun ? [KEPT(now)] : await waitParts(waitFor, now, context).catch(refusal);
+  if (parts instanceof AppError) {
     const times = { startedAt: now, finishedAt: now };
-    return { ...base, ...times, state: "failed", reason: dueAt.message, failure: "error" };
+    return { ...base, ...times, state: "failed", reason: parts.message, failure: "error" };
   }
   const asked: AskedWait = {
     taskId: task.id,
     position,
     round: context.steps.records[position]?.round ?? 1,
     project: task.project,
-    parts: [{ kind: "time", dueAt, isRelative: waitFor.for !== undefined }],
+    parts,
     now,
   };
-  const wait = await retryInRun(context, () => store.openWait(asked));
+  let wait = await retryInRun(context, () => store.openWait(asked));
+  if (wait.end === undefined && !hasBegun && wait.parts.some(comesFromOutside)) {
+    // Its record says that it waits only after this, so a crash in between does it again.
+    const opened = wait;
+    await retryInRun(context, () => eventWaits.lookBack(opened));
+    wait = await retryInRun(context, () => store.openWait({ ...asked, now: clock.now() }));
+  }
   const { end, openedAt } = wait;
   if (end === undefined) {
     const until = dueAtOf(wait);
-    return { state: "waiting", reason: `waits until ${rfc3339(until)}`, until, openedAt };
+    const reason = `waits${subjectsOf(waitFor)} until ${rfc3339(until)}`;
+    return { state: "waiting", reason, until, openedAt };
   }
   const times = { startedAt: openedAt, finishedAt: Math.max(openedAt, end.at) };
-  switch (end.by) {
-    case "time":
-    case "answer":
-    case "event":
-    case "message":
-      return { ...base, ...times, state: "succeeded", reason: "" };
-    case "hand": {
-      const reason = `continued by ${end.who}: ${end.reason}`;
-      await log.note(`step "${id}" was ${reason}`);
-      return { ...base, ...times, state: "succeeded", reason };
-    }
-    case "task":
-      return { ...base, ...times, state: "cancelled", reason: "cancelled" };
-  }
+  const result = resultOf(end, waitFor);
+  if (end.by === "hand") await log.note(`step "${id}" was ${result.reason}`);
+  return { ...base, ...times, ...result };
 }
+
+/** In the place of the parts of a wait that is open: it keeps its own. */
+const KEPT = (now: number): WaitPart => ({ kind: "time", dueAt: latest(now), isRelative: false });
+
+const comesFromOutside = ({ kind }: WaitPart) => kind === "event" || kind === "message";
 
 const dueAtOf = ({ parts }: Wait) => Math.min(...parts.map(({ dueAt }) => dueAt));
 
-/** When a wait is over at the latest; a wait that is open keeps its own time, whatever is asked then. */
-const latest = (now: number) => now + MAX_WAIT_SECS * 1000;
+/** What a step waits for, in words that follow "waits"; nothing for a time. */
+function subjectsOf(waitFor: WaitFor): string {
+  const words = partsOf(waitFor).flatMap((part) => {
+    const subject = subjectOf(part);
+    if (subject === "trigger") return [`an event of trigger ${part.trigger}`];
+    return subject === "message" ? ["a message"] : [];
+  });
+  return words.length === 0 ? "" : ` for ${words.join(" or ")}`;
+}
 
-/**
- * When the wait is over if it is opened now.
- *
- * @throws {AppError} `invalid` when its template gives no time, or one that is too far away.
- */
-async function dueTime(
-  { for: time, until = "" }: WaitFor,
-  now: number,
-  { scope, evaluator }: TaskContext,
-): Promise<number> {
-  if (time !== undefined) return now + (findDurationSecs(time) ?? 0) * 1000;
-  const text = (await renderTemplate(compileTemplate(until), scope, evaluator)).trim();
-  const at = findInstant(text);
-  if (at === undefined) {
-    throw new AppError(
-      "invalid",
-      `"until" gave "${oneLine(text, 80)}", which is no time such as 2030-01-31T09:00:00Z`,
-    );
+/** What a wait that is over means for its step. */
+function resultOf(
+  end: EndedWait,
+  waitFor: WaitFor,
+): Pick<StepRecord, "state" | "reason" | "outputs" | "failure"> {
+  const part = partsOf(waitFor)[end.part] ?? {};
+  const which = waitFor.any === undefined ? {} : { which: nameOf(part) };
+  const inTime = waitFor.onTimeout === "continue" ? { timed_out: "false" } : {};
+  const done = (outputs: Readonly<Record<string, string>>, reason = "") => ({
+    state: "succeeded" as const,
+    reason,
+    ...(Object.keys(outputs).length === 0 ? {} : { outputs }),
+  });
+  switch (end.by) {
+    case "event":
+      return done({ ...end.outputs, ...which, ...inTime, delivery_id: end.deliveryId });
+    case "message":
+      return done({ ...end.outputs, ...which, ...inTime });
+    case "hand":
+      return done({ ...end.outputs, ...inTime }, `continued by ${end.who}: ${end.reason}`);
+    case "answer":
+      return done({});
+    case "time":
+      if ((part.for ?? part.until) !== undefined) return done(which);
+      if (waitFor.onTimeout === "continue") return done({ timed_out: "true" });
+      return {
+        state: "failed",
+        reason: `waited${subjectsOf(waitFor)} that did not come within ${waitFor.timeout}`,
+        failure: "timeout",
+      };
+    case "task":
+      return { state: "cancelled", reason: "cancelled" };
   }
-  if (at <= latest(now)) return at;
-  throw new AppError("invalid", `"until" gave ${text}, which is more than ${MAX_WAIT} away`);
+}
+
+/** The name of a part of `any` in the output `which`. */
+function nameOf(part: WaitForPart): string {
+  return part.trigger ?? subjectOf(part);
 }
 
 function refusal(error: unknown): AppError {

@@ -5,6 +5,14 @@
  * @module
  */
 
+import type { Wait } from "../../store/wait_records.ts";
+
+/** Looks at the events and messages that came before a wait opened. */
+export interface LookBack {
+  /** Ends the wait by the first of them that it waits for. */
+  lookBack(wait: Wait): Promise<void>;
+}
+
 /** A step that waits. */
 export interface Waiting {
   readonly state: "waiting";

@@ -250,6 +250,7 @@ const CALLS: Calls = {
   findWaits: (run, db) =>
     run(db, { project: "default", trigger: "push", keys: [{ shape: "s", digest: "d" }] }),
   listWaitsOfDeliveries: (run, db) => run(db, [idOf(1)]),
+  listFilledInboxes: (run, db) => run(db, 5),
   countWaits: (run, db) => run(db),
   endTurn: async (run, db) => {
     await run(db, T1, 0);

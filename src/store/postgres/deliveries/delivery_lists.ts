@@ -19,7 +19,7 @@ import { listed, newestIds, type Query } from "../database/newest.ts";
 
 /** Deliveries, in the order of the list. */
 export function listDeliveries(db: Session, query: DeliveryQuery): Promise<Delivery[]> {
-  const { project, trigger, outcome, ids, limit } = query;
+  const { project, trigger, outcome, outcomes, ids, limit } = query;
   if (outcome === "failed") return ofIds(db, query, failedIds(query));
   if (ids !== undefined || (project ?? trigger ?? outcome) === undefined) {
     const { clause, values } = where(Object.assign(
@@ -31,7 +31,10 @@ export function listDeliveries(db: Session, query: DeliveryQuery): Promise<Deliv
   }
   const newest = newestIds({
     table: "deliveries",
-    among: { column: "outcome", values: outcome === undefined ? DELIVERY_OUTCOMES : [outcome] },
+    among: {
+      column: "outcome",
+      values: outcomes ?? (outcome === undefined ? DELIVERY_OUTCOMES : [outcome]),
+    },
     conditions: Object.assign(
       { '"trigger" = ?': trigger },
       idRange(query, listed("id")),

@@ -20,7 +20,7 @@ import { newestIds, ofEachProject } from "../engine/newest.ts";
 
 /** Deliveries, in the order of the list. */
 export function listDeliveries(db: Database, query: DeliveryQuery): Delivery[] {
-  const { project, trigger, outcome, limit } = query;
+  const { project, trigger, outcome, outcomes, limit } = query;
   const rows = Object.assign({}, idRange(query), unindexedConditions(query));
   if (project === undefined) {
     if ((trigger ?? outcome) !== undefined) {
@@ -34,9 +34,8 @@ export function listDeliveries(db: Database, query: DeliveryQuery): Delivery[] {
     table: "deliveries",
     index: trigger === undefined ? "deliveries_of_project" : "deliveries_of_trigger",
     column: "outcome",
-    among: outcome === undefined
-      ? DELIVERY_OUTCOMES
-      : DELIVERY_OUTCOMES.filter((known) => known === outcome),
+    among: outcomes ??
+      DELIVERY_OUTCOMES.filter((known) => outcome === undefined || known === outcome),
     conditions: Object.assign({ "project = ?": project, '"trigger" = ?': trigger }, rows),
     limit,
     oldestFirst: query.oldestFirst === true,

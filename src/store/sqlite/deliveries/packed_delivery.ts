@@ -74,7 +74,14 @@ const TASK = fieldsOf<Omit<NewTask, "plan">>()(
   "debounce",
   "rateLimit",
 );
-const OUTCOME = fieldsOf<EventOutcome>()("outcome", "reason", "taskId", "duplicateOf", "replaces");
+const OUTCOME = fieldsOf<EventOutcome>()(
+  "outcome",
+  "reason",
+  "taskId",
+  "duplicateOf",
+  "replaces",
+  "why",
+);
 
 /** Packs the deliveries of one batch. */
 export class DeliveryPacker {
@@ -96,7 +103,9 @@ export class DeliveryPacker {
   }
 
   #packEvent(packed: unknown[], event: Admitted): void {
-    if (event.outcome !== "accepted") return void packed.push(event.outcome, event.reason);
+    if (event.outcome !== "accepted") {
+      return void packed.push(event.outcome, event.reason, event.why);
+    }
     const { task, note } = event;
     packed.push(event.outcome, note, task.plan?.hash);
     if (task.plan !== undefined) this.#plans.set(task.plan.hash, task.plan.json);
@@ -130,7 +139,8 @@ export function unpackDelivery(
   while (place < packed.length) {
     const outcome = next();
     if (outcome !== "accepted") {
-      events.push({ outcome, reason: next() });
+      const [reason, why] = [next(), next()];
+      events.push({ outcome, reason, ...(why === undefined ? {} : { why }) });
       continue;
     }
     const [note, hash] = [next(), next()] as [string | undefined, string | undefined];

@@ -1,0 +1,244 @@
+/**
+ * Looks at stored deliveries and messages for open waits, and ends those that they match. When to look is
+ * the matter of `event_waits.ts`.
+ *
+ * @module
+ */
+
+import { toAppError } from "../../base/errors.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Evaluator } from "../../cel/evaluator.ts";
+import type { Catalog } from "../../resources/catalog.ts";
+import type { DeliveryFacts } from "../../store/delivery_records.ts";
+import type { DeliveryStore } from "../../store/delivery_store.ts";
+import { digestOf } from "../../store/rules/wait_keys.ts";
+import type { InboxStore } from "../../store/task_store.ts";
+import type { OpenPart, WaitShape } from "../../store/wait_records.ts";
+import type { WaitStore } from "../../store/wait_store.ts";
+import { type AskedEvent, type AskedOfArrival, judge } from "../../tasks/asked_event.ts";
+import { type ActiveTrigger, Triggers } from "../admission/triggers.ts";
+import { judgeEvent, keyOfEvent, type Matching } from "./match_event.ts";
+import {
+  eventsSeen,
+  mayHaveEvents,
+  READ_OUTCOMES,
+  type SeenEvent,
+  WAITED_OUTCOMES,
+} from "./seen_events.ts";
+
+/** The parts of the daemon that looks need. */
+export interface LooksHost {
+  readonly store:
+    & Pick<DeliveryStore, "listDeliveries" | "readDeliveries">
+    & Pick<InboxStore, "listInbox">
+    & Pick<WaitStore, "listWaitShapes" | "findWaits" | "listWaits" | "endWait">;
+  readonly catalog: Catalog;
+  readonly evaluator: Evaluator;
+  readonly clock: Clock;
+}
+
+/**
+ * Reads events for open parts of one shape, by a matcher of its own in the place of expressions. It sees
+ * events that the filter of their trigger leaves out, too.
+ */
+export interface EventReader {
+  /** The shape of its parts; no text of hexadecimal digits. */
+  readonly shape: string;
+  /** The texts of the keys of parts that an event may concern; their digest is `digestOf([text])`. */
+  keysOf(event: SeenEvent): readonly string[];
+  /** Is told of an event and the open parts with one of its keys; once, or more often. */
+  read(event: SeenEvent, parts: readonly OpenPart[]): Promise<void>;
+}
+
+/** Names a trigger. */
+export interface LookedAt {
+  readonly project: string;
+  readonly trigger: string;
+}
+
+/** A delivery to look at. */
+export type Arrived = Pick<DeliveryFacts, "id" | "bodyBytes">;
+
+/** Most deliveries, and most bytes of bodies, that are read at once. */
+const PAGE = { deliveries: 50, bytes: 4 * 1024 * 1024 };
+
+/** The looks of a daemon. */
+export class EventLooks {
+  readonly #host: LooksHost;
+  readonly #triggers: Triggers;
+  readonly #readers = new Map<string, EventReader>();
+
+  constructor(host: LooksHost) {
+    this.#host = host;
+    this.#triggers = new Triggers(host.catalog);
+  }
+
+  /** Has a matcher of its own told of events. */
+  addReader(reader: EventReader): void {
+    this.#readers.set(reader.shape, reader);
+  }
+
+  /** Whether parts of a shape are read by a matcher of their own. */
+  hasReader(shape: string): boolean {
+    return this.#readers.has(shape);
+  }
+
+  /** Calls `look` for the deliveries behind an id, oldest first; whether it was `true` for any page. */
+  async eachPage(
+    { project, trigger }: LookedAt,
+    from: string,
+    look: (page: readonly Arrived[]) => Promise<boolean>,
+  ): Promise<boolean> {
+    const outcomes = this.#readers.size === 0 ? WAITED_OUTCOMES : READ_OUTCOMES;
+    let after = from;
+    let any = false;
+    for (;;) {
+      const page = await this.#host.store.listDeliveries({
+        project,
+        trigger,
+        outcomes,
+        after,
+        oldestFirst: true,
+        limit: PAGE.deliveries,
+      });
+      if (await look(page.filter((one) => mayHaveEvents(one, outcomes)))) any = true;
+      after = page.at(-1)?.id ?? after;
+      if (page.length < PAGE.deliveries) return any;
+    }
+  }
+
+  /** Looks at deliveries for all waits at their trigger; `seen` gets the ids of those it looked at. */
+  async lookAt(
+    { project, trigger }: LookedAt,
+    arrived: readonly Arrived[],
+    seen: Set<string>,
+  ): Promise<void> {
+    if (arrived.length === 0) return;
+    const active = this.find({ project, trigger });
+    const shapes = active && await this.#host.store.listWaitShapes(project, trigger);
+    if (active === undefined || shapes === undefined || shapes.length === 0) return;
+    for (const ids of inPages(arrived)) {
+      const stored = await this.#host.store.readDeliveries(ids);
+      for (const one of stored.toReversed()) { // oldest first
+        for (const event of eventsSeen(one, active, READ_OUTCOMES)) {
+          for (const shape of shapes) await this.#matchShape(shape, event);
+        }
+        seen.add(one.delivery.id);
+      }
+    }
+  }
+
+  async #matchShape({ shape, asked }: WaitShape, seen: SeenEvent): Promise<void> {
+    const { store } = this.#host;
+    const { project, name: trigger } = seen.event.trigger.resource;
+    const reader = this.#readers.get(shape);
+    if (reader !== undefined) {
+      const keys = reader.keysOf(seen).map((text) => ({ shape, digest: digestOf([text]) }));
+      const parts = keys.length === 0 ? [] : await store.findWaits({ project, trigger, keys });
+      if (parts.length > 0) await reader.read(seen, parts);
+      return;
+    }
+    const { expressions } = asked as unknown as Partial<AskedEvent>;
+    if (expressions === undefined || !WAITED_OUTCOMES.includes(seen.outcome)) return;
+    if (seen.outcome === "duplicate") return;
+    const key = await keyOfEvent(shape, expressions, seen, this.#matching(project, trigger));
+    if (key === undefined) return;
+    for (const part of await store.findWaits({ project, trigger, keys: [key] })) {
+      await this.#tryToEnd(part, seen);
+    }
+  }
+
+  /** Ends a wait by an event that has its key, if its condition is met. */
+  async #tryToEnd(part: OpenPart, seen: SeenEvent): Promise<boolean> {
+    const { store, clock } = this.#host;
+    const { project, key: { trigger }, taskId, position, round } = part;
+    const judged = await judgeEvent(seen, part, this.#matching(project, trigger));
+    if ("whyNot" in judged) return false;
+    const end = { by: "event", deliveryId: seen.delivery.id, ...judged } as const;
+    await store.endWait({ taskId, position, round, part: part.part, end, now: clock.now() });
+    return true;
+  }
+
+  /** Looks at what came before a part was opened; whether that ended it. */
+  async lookBackFor(open: OpenPart): Promise<boolean> {
+    const { key: { trigger, shape, digest }, project } = open;
+    const { expressions, from } = open.asked as unknown as AskedEvent;
+    const active = this.find({ project, trigger });
+    if (active === undefined) return false;
+    const matching = this.#matching(project, trigger);
+    let isOver = false;
+    await this.eachPage({ project, trigger }, from, async (page) => {
+      for (const ids of isOver ? [] : inPages(page)) {
+        for (const stored of (await this.#host.store.readDeliveries(ids)).toReversed()) {
+          for (const seen of eventsSeen(stored, active, WAITED_OUTCOMES)) {
+            if (isOver || seen.outcome === "duplicate") continue;
+            const found = await keyOfEvent(shape, expressions, seen, matching);
+            if (found?.digest === digest) isOver = await this.#tryToEnd(open, seen);
+          }
+        }
+      }
+      return isOver;
+    });
+    return isOver;
+  }
+
+  /** Looks at the messages of a task that no step has read, for its open waits. */
+  async lookIntoInbox(taskId: string): Promise<void> {
+    const { store, evaluator, clock } = this.#host;
+    const waits = (await store.listWaits({ taskId, limit: 100 }))
+      .filter(({ kind }) => kind === "message");
+    if (waits.length === 0) return;
+    const inbox = await store.listInbox(taskId);
+    for (const { position, round, part, project, asked = {} } of waits) {
+      const { from = 0, ...conditions } = asked as AskedOfArrival & { readonly from?: number };
+      for (const { position: at, message } of inbox) {
+        if (at < from) continue;
+        const share = `waits of ${project}`;
+        const judged = await judge(conditions, { message }, { evaluator, share });
+        if ("whyNot" in judged) continue;
+        const outputs = { ...messageOutputs(message), ...judged.outputs };
+        const end = { by: "message", position: at, outputs } as const;
+        await store.endWait({ taskId, position, round, part, end, now: clock.now() });
+        break;
+      }
+    }
+  }
+
+  /** The trigger as it is applied now; `undefined` if it is gone, or if it is broken. */
+  find(name: LookedAt): ActiveTrigger | undefined {
+    try {
+      return this.#triggers.find({ project: name.project, trigger: name.trigger });
+    } catch (error) {
+      if (toAppError(error).code === "invalid") return undefined;
+      throw error;
+    }
+  }
+
+  #matching(project: string, trigger: string): Matching {
+    return { evaluator: this.#host.evaluator, share: `waits of ${project}/${trigger}` };
+  }
+}
+
+/** What a step gets of the message that ended its wait. */
+function messageOutputs(message: Readonly<Record<string, unknown>>): Record<string, string> {
+  const { text } = message;
+  return {
+    message: JSON.stringify(message),
+    ...(typeof text === "string" ? { text } : {}),
+  };
+}
+
+/** The ids in pages of bounded bytes. */
+function* inPages(arrived: readonly Arrived[]): Generator<readonly string[]> {
+  let ids: string[] = [];
+  let bytes = 0;
+  for (const { id, bodyBytes } of arrived) {
+    if (ids.length > 0 && (ids.length === PAGE.deliveries || bytes + bodyBytes > PAGE.bytes)) {
+      yield ids;
+      [ids, bytes] = [[], 0];
+    }
+    ids.push(id);
+    bytes += bodyBytes;
+  }
+  if (ids.length > 0) yield ids;
+}

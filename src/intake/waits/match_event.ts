@@ -1,0 +1,72 @@
+/**
+ * Whether an event ends a wait: by its key, its place among the events, and the condition of the wait.
+ *
+ * @module
+ */
+
+import type { Evaluator } from "../../cel/evaluator.ts";
+import { compileExpression, scopeOf } from "../../cel/expression.ts";
+import { textOf } from "../../cel/template.ts";
+import { canMatch, digestOf } from "../../store/rules/wait_keys.ts";
+import type { OpenPart, WaitKey } from "../../store/wait_records.ts";
+import { type AskedEvent, judge, type Judged } from "../../tasks/asked_event.ts";
+import { eventVariables } from "../admission/admit.ts";
+import type { SeenEvent } from "./seen_events.ts";
+
+/** What evaluates expressions, and the queue in which slow ones wait. */
+export interface Matching {
+  readonly evaluator: Evaluator;
+  readonly share: string;
+}
+
+/** The texts that an event gives for expressions; `undefined` in the place of one that gives none. */
+export async function textsOf(
+  expressions: readonly string[],
+  { event }: SeenEvent,
+  { evaluator, share }: Matching,
+): Promise<readonly (string | undefined)[]> {
+  const compiled = expressions.map((source) => compileExpression(source));
+  const readsSigned = compiled.some(({ variables }) => variables.has("signed"));
+  const scope = scopeOf(eventVariables(event, readsSigned), share);
+  const texts: (string | undefined)[] = [];
+  for (const expression of compiled) {
+    const result = await evaluator.evaluate(expression, scope);
+    const text = result.ok ? textOf(result.value) : "";
+    texts.push(canMatch(text) ? text : undefined);
+  }
+  return texts;
+}
+
+/** The key of an event for waits of a shape; `undefined` if it matches none of them. */
+export async function keyOfEvent(
+  shape: string,
+  expressions: readonly string[],
+  seen: SeenEvent,
+  matching: Matching,
+): Promise<Pick<WaitKey, "shape" | "digest"> | undefined> {
+  const texts = await textsOf(expressions, seen, matching);
+  const all = texts.filter((text) => text !== undefined);
+  return all.length < texts.length ? undefined : { shape, digest: digestOf(all) };
+}
+
+/** Whether an event is one that a wait may end by: behind where it begins, and not that of its own task. */
+export function isInSpan(
+  { delivery: { id }, taskId }: Pick<SeenEvent, "taskId"> & { delivery: { readonly id: string } },
+  { from, not }: Pick<AskedEvent, "from" | "not">,
+  ownTask: string,
+): boolean {
+  return id > from && id !== not && taskId !== ownTask;
+}
+
+/** Judges an event that has the key of a wait. */
+export async function judgeEvent(
+  seen: SeenEvent,
+  { asked, taskId }: Pick<OpenPart, "asked" | "taskId">,
+  matching: Matching,
+): Promise<Judged> {
+  const event = asked as unknown as AskedEvent;
+  if (!isInSpan(seen, event, taskId)) return { whyNot: "is about later events" };
+  const sources = [event.if ?? "", ...Object.values(event.outputs ?? {})];
+  const readsSigned = sources.some((source) => source.includes("signed"));
+  return await judge(event, eventVariables(seen.event, readsSigned), matching);
+}

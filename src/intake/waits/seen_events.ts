@@ -1,0 +1,69 @@
+/**
+ * The events of stored deliveries, as those who wait for them see them: as they arrived, so that no
+ * plugin runs twice.
+ *
+ * @module
+ */
+
+import { AppError } from "../../base/errors.ts";
+import type { Delivery, DeliveryOutcome, StoredDelivery } from "../../store/delivery_records.ts";
+import type { TriggerEvent } from "../admission/admit.ts";
+import type { ActiveTrigger } from "../admission/triggers.ts";
+import { firedEvent } from "../pipeline/fire.ts";
+import { storedEvents } from "../pipeline/pipeline.ts";
+import { contextOf, storedRequest } from "../pipeline/stored_request.ts";
+
+/** An event of a stored delivery. */
+export interface SeenEvent {
+  readonly delivery: Delivery;
+  readonly event: TriggerEvent;
+  readonly outcome: DeliveryOutcome;
+  /** Ids of the tasks that the event started or joined. */
+  readonly taskId: string;
+}
+
+/**
+ * The outcomes of deliveries that may have an event which ends a wait. One that is a duplicate as a
+ * whole may have another event that is none.
+ */
+export const WAITED_OUTCOMES: readonly DeliveryOutcome[] = ["accepted", "skipped", "duplicate"];
+
+/** As {@linkcode WAITED_OUTCOMES}, for those who look at what the filter of a trigger leaves out, too. */
+export const READ_OUTCOMES: readonly DeliveryOutcome[] = [...WAITED_OUTCOMES, "filtered"];
+
+/** Whether a delivery may have such an event, by its record alone. */
+export function mayHaveEvents(
+  { outcome, via, detail: { why, events } }: Delivery,
+  outcomes: readonly DeliveryOutcome[],
+): boolean {
+  if (via === "chat" || why !== undefined || !outcomes.includes(outcome)) return false;
+  return outcome !== "duplicate" || events !== undefined;
+}
+
+/**
+ * The events of a delivery with such outcomes; none of one whose content is gone, or that its trigger
+ * cannot read any more.
+ */
+export function eventsSeen(
+  stored: StoredDelivery,
+  trigger: ActiveTrigger,
+  outcomes: readonly DeliveryOutcome[],
+): readonly SeenEvent[] {
+  const { delivery, content } = stored;
+  if (content === undefined || !mayHaveEvents(delivery, outcomes)) return [];
+  const { events = [delivery] } = delivery.detail;
+  try {
+    const all = delivery.via === "internal"
+      ? [firedEvent(stored, trigger)]
+      : storedEvents(storedRequest(stored, contextOf(delivery)), trigger);
+    return all.flatMap((event, index) => {
+      const known = events[index];
+      if (known === undefined || !outcomes.includes(known.outcome)) return [];
+      if ("why" in known && known.why !== undefined) return [];
+      return [{ delivery, event, outcome: known.outcome, taskId: known.taskId ?? "" }];
+    });
+  } catch (error) {
+    if (error instanceof AppError) return []; // the trigger reads its requests in another way by now
+    throw error;
+  }
+}
