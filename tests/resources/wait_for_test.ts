@@ -27,7 +27,7 @@ const TAKEN = [
   'waitFor: {until: "2030-01-31T09:00:00Z"}',
   'waitFor: {until: "2030-01-31T09:00:00.5+01:00"}',
   'waitFor: {until: "{{ payload.at }}"}',
-  'waitFor: {trigger: ci, match: {payload.sha: "{{ steps.a.outputs.sha }}"}, timeout: 2h}',
+  'waitFor: {trigger: ci, match: {payload.sha: "{{ payload.after }}"}, timeout: 2h}',
   "waitFor: {trigger: ci, match: {payload.sha: x}, if: payload.ok && task.id != '', outputs: {a: payload.b}, since: step, timeout: 2h, onTimeout: continue}",
   "waitFor: {trigger: ci, match: {payload.sha: x}, since: 10m, timeout: 366d}",
   "waitFor: {message: true, if: 'message.actor == \"U1\"', timeout: 3d}",

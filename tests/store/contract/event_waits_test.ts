@@ -86,3 +86,22 @@ eachStore("waits for events are found by their keys until they are over", async 
   });
   deepEqual(await store.listWaitsOfDeliveries([idOf(1)]), []);
 });
+
+eachStore(
+  "a wait for a message begins behind what was read, and ends by the next",
+  async (store) => {
+    await running(store, 1);
+    const taskId = taskIdOf(1);
+    const part: WaitPart = { kind: "message", dueAt: T0 + HOUR, isRelative: true };
+    const asked = { taskId, project: "default", parts: [part], now: T0 };
+    const at = (position: number) => store.openWait({ ...asked, position, round: 1 });
+    await store.addToInbox(taskId, { text: "one" }, T0);
+    deepEqual((await at(0)).parts[0]?.asked, { from: 0 });
+    deepEqual(await store.listFilledInboxes(T0), [taskId]);
+    deepEqual(await store.listFilledInboxes(T0 + 1), []);
+    const end = { by: "message", position: 0, outputs: { text: "one" } } as const;
+    deepEqual(await store.endWait({ taskId, position: 0, end, now: T0 + SEC }), { is: "over" });
+    deepEqual(await store.listFilledInboxes(0), []);
+    deepEqual((await at(1)).parts[0]?.asked, { from: 1 }, "the first has been read");
+  },
+);

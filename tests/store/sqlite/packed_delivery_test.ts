@@ -63,6 +63,7 @@ const OUTCOME: Required<EventOutcome> = {
   taskId: "01T",
   duplicateOf: "01D",
   replaces: ["01A", "01B"],
+  why: "own",
 };
 
 const CURSOR: Cursor = { name: "cron default/nightly", at: 5 };
