@@ -8,6 +8,7 @@
 
 import { ACCESS_OPERATIONS } from "./access_operations.ts";
 import { AGENT_OPERATIONS } from "./agent_operations.ts";
+import { APPROVAL_OPERATIONS } from "./approval_operations.ts";
 import { ANSWER_OPERATIONS } from "./answer_operations.ts";
 import { CHANGE_OPERATIONS } from "./change_operations.ts";
 import { CONNECTION_OPERATIONS } from "./connection_operations.ts";
@@ -37,6 +38,7 @@ export const OPERATIONS = {
   ...RESOURCE_OPERATIONS,
   ...WATCH_OPERATIONS,
   ...TASK_OPERATIONS,
+  ...APPROVAL_OPERATIONS,
   ...TRIGGER_OPERATIONS,
   ...DELIVERY_OPERATIONS,
   ...RECORD_OPERATIONS,

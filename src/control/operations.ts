@@ -17,6 +17,7 @@ import type { ChangeHost } from "./outputs/queue_change.ts";
 import { agentHandlers } from "./agents/agent_operations.ts";
 import type { AgentsHost } from "./agents/agent_scene.ts";
 import { accessHandlers } from "./access_operations.ts";
+import { approvalHandlers } from "./approvals/approval_operations.ts";
 import { answerHandlers } from "./answer_operations.ts";
 import { changeHandlers } from "./change_operations.ts";
 import { connectionHandlers } from "./connections/connection_operations.ts";
@@ -110,6 +111,7 @@ export function controlOperations(
       "secret.rotate": (input) => rotateSecret(input, host),
       "secret.remove": (input) => removeSecret(input, host),
       ...taskHandlers(host),
+      ...approvalHandlers(host),
       ...triggerHandlers(host),
       ...deliveryHandlers(host),
       ...recordHandlers(host),

@@ -25,6 +25,8 @@ const CALLED: Readonly<Record<string, readonly string[]>> = {
   "retries": ["retry"],
   "sleep": ["waitFor"],
   "wait": ["waitFor"],
+  "suspend": ["approval", "waitFor"],
+  "manual": ["approval"],
   "jobs": ["steps"],
   "on": ["event"],
   "post": ["finally"],

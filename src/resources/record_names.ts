@@ -17,20 +17,21 @@ export const RECORD_NAMES = {
   "control-audit": "control-audits",
   "node": "nodes",
   "wait": "waits",
+  "approval": "approvals",
 } as const;
 
 /** A type of record, by its singular. */
 export type RecordName = keyof typeof RECORD_NAMES;
 
-/** A type of record with generated ids, which svc finds by a part; nodes and waits are found by names. */
-export type NumberedRecord = Exclude<RecordName, "node" | "wait">;
+/** A type of record with generated ids, which svc finds by a part; nodes, waits and approvals are found by names. */
+export type NumberedRecord = Exclude<RecordName, "node" | "wait" | "approval">;
 
 /** The plurals, in the order in which they are listed. */
 export const RECORD_PLURALS: readonly string[] = Object.values(RECORD_NAMES);
 
 /** Whether svc finds records of this type by a part of their id. */
 export function isNumbered(name: RecordName): name is NumberedRecord {
-  return name !== "node" && name !== "wait";
+  return name !== "node" && name !== "wait" && name !== "approval";
 }
 
 /** The type of record by its singular or plural, in any case. */

@@ -1,5 +1,5 @@
 /**
- * One step of a Workflow: a command, an agent or a wait, its dependencies, and its behaviour on failure.
+ * One step of a Workflow: a command, an agent, a wait or an approval, its dependencies, and its behaviour on failure.
  *
  * @module
  */
@@ -7,6 +7,7 @@
 import Type from "typebox";
 import { WORKFLOW_VARIABLES } from "../cel/template.ts";
 import { checkExpression, checkTemplate } from "./condition.ts";
+import { Approval, approvalExpressions, approvalReferences, checkApproval } from "./approval.ts";
 import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { expressionAt, type FieldExpression, templateExpressions } from "./expressions.ts";
 import type { Reference } from "./kind.ts";
@@ -98,6 +99,7 @@ const FORMS = {
     fields: ["continueOnError"],
     runsNothing: true,
   },
+  approval: { names: "a question", fields: [], runsNothing: true },
 } as const satisfies { readonly [Name in keyof Step]?: StepForm };
 
 type StepFormName = keyof typeof FORMS;
@@ -112,6 +114,7 @@ export const StepSchema = Type.Object({
   session: Type.Optional(Session),
   onLimit: Type.Optional(Type.Enum([...ON_LIMIT])),
   waitFor: Type.Optional(WaitFor),
+  approval: Type.Optional(Approval),
   prompt: Type.Optional(Type.String({ minLength: 1, title: "a prompt" })),
   template: Type.Optional(Name),
   sandbox: Type.Optional(SandboxField),
@@ -126,7 +129,7 @@ export const StepSchema = Type.Object({
   workdir: Type.Optional(Type.String({ minLength: 1, title: "a directory" })),
 }, {
   additionalProperties: false,
-  title: 'a step: a mapping with "id", and "run", "agent" or "waitFor", such as ' +
+  title: 'a step: a mapping with "id", and "run", "agent", "waitFor" or "approval", such as ' +
     "{id: test, run: make test}",
 });
 
@@ -138,6 +141,7 @@ export function checkStep(step: Step, at: FieldPath): Finding[] {
   return [
     ...checkForm(step, at),
     ...(step.waitFor === undefined ? [] : checkWaitFor(step.waitFor, [...at, "waitFor"])),
+    ...(step.approval === undefined ? [] : checkApproval(step.approval, [...at, "approval"])),
     ...(step.run === undefined ? [] : checkShellLine(step.run, [...at, "run"])),
     ...checkShell(step.shell, [...at, "shell"]),
     ...(step.prompt === undefined ? [] : checkTemplate(step.prompt, [...at, "prompt"])),
@@ -170,6 +174,7 @@ function checkForm(step: Step, at: FieldPath): Finding[] {
   return name === "agent" ? checkAgent(step, at) : [];
 }
 
+/** Whether a step of this form runs no program. */
 const runsNothing = (name: StepFormName) => (FORMS[name] as StepForm).runsNothing === true;
 
 const oneOf = (words: readonly string[]) => words.join(", ").replace(/, (?=[^,]*$)/, " or ");
@@ -209,6 +214,13 @@ function checkSession({ session, sandbox }: Step, at: FieldPath): Finding[] {
   return [...bare, ...checkExpression(session.key, [...at, "key"], WORKFLOW_VARIABLES)];
 }
 
+/** The fields of a step that waits, none of which stands under `finally`. */
+export function waitingFields(
+  step: { readonly [Name in StepFormName]?: unknown },
+): readonly string[] {
+  return FORM_NAMES.filter((name) => runsNothing(name) && step[name] !== undefined);
+}
+
 /** The names in the field `agent`, the preferred one first; empty for a shell line. */
 export function agentNames({ agent }: Pick<Step, "agent">): readonly string[] {
   return agent === undefined ? [] : typeof agent === "string" ? [agent] : agent;
@@ -216,13 +228,14 @@ export function agentNames({ agent }: Pick<Step, "agent">): readonly string[] {
 
 /** The expressions of a step at path `at`. */
 export function stepExpressions(
-  { when, session, waitFor, prompt, workdir, env }: Step,
+  { when, session, waitFor, approval, prompt, workdir, env }: Step,
   at: FieldPath,
 ): FieldExpression[] {
   return [
     ...expressionAt(when, [...at, "when"]),
     ...expressionAt(session?.key, [...at, "session", "key"]),
     ...waitForExpressions(waitFor, [...at, "waitFor"]),
+    ...approvalExpressions(approval, [...at, "approval"]),
     ...templateExpressions(prompt, [...at, "prompt"]),
     ...templateExpressions(workdir, [...at, "workdir"]),
     ...envExpressions(env, [...at, "env"]),
@@ -245,5 +258,6 @@ export function stepReferences(step: Step, at: FieldPath): Reference[] {
     ...waitForReferences(step.waitFor, [...at, "waitFor"]),
     ...envReferences(step.env, [...at, "env"]),
     ...sandboxReferences(step.sandbox, [...at, "sandbox"]),
+    ...approvalReferences(step.approval, [...at, "approval"]),
   ];
 }

@@ -8,6 +8,7 @@ import Type from "typebox";
 import { FORGES } from "../base/forge_names.ts";
 import { strictReads } from "../cel/analysis.ts";
 import type { Path } from "../cel/values.ts";
+import { checkOnReject } from "./approval.ts";
 import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
 import type { MachineNeed } from "./machine_needs.ts";
@@ -15,8 +16,15 @@ import { checkMay, checkStepMay, type ForgeMay, May } from "./may.ts";
 import { errorAt, type FieldPath, type Finding, warningAt } from "./resource.ts";
 import { checkSandbox, SandboxField, sandboxNeeds, sandboxReferences } from "./sandbox.ts";
 import { checkShell, Shell, shellProgram } from "./shell.ts";
-import { checkStep, type Step, stepExpressions, stepReferences, StepSchema } from "./step.ts";
-import { checkGraph, checkSize, checkStepNames } from "./step_graph.ts";
+import {
+  checkStep,
+  type Step,
+  stepExpressions,
+  stepReferences,
+  StepSchema,
+  waitingFields,
+} from "./step.ts";
+import { checkGraph, checkSize, checkStepNames, needsOf } from "./step_graph.ts";
 import { checkTimeout, Duration } from "./timeout.ts";
 
 const WorkflowSpec = Type.Object({
@@ -59,6 +67,7 @@ export const workflow: AnyKind = defineKind<WorkflowSpec>("Workflow", {
       checkStepNames(last, FINALLY, steps.map((step) => step.id))
     ),
     sized(checkFinallyReads),
+    sized(checkAnswersRead),
   ],
   references: (spec): Reference[] => [
     ...envReferences(spec.env, ["spec", "env"]),
@@ -158,11 +167,22 @@ function checkFinally(steps: readonly Step[]): Finding[] {
       [...FINALLY, index, "needs"],
       'Steps under "finally" run one after the other when all other steps have ended: remove "needs"',
     )],
-    ...step.waitFor === undefined ? [] : [errorAt(
-      [...FINALLY, index, "waitFor"],
-      'Steps under "finally" end the task, so none of them waits: remove "waitFor", or the step',
-    )],
+    ...waitingFields(step).map((field) =>
+      errorAt(
+        [...FINALLY, index, field],
+        `Steps under "finally" end the task, so none of them waits: remove "${field}", or the step`,
+      )
+    ),
   ]);
+}
+
+/** Refuses steps that go on after a rejection without having asked what the answer was. */
+function checkAnswersRead({ steps }: WorkflowSpec): Finding[] {
+  return steps.flatMap((step, index) => {
+    if (step.approval?.onReject !== "continue") return [];
+    const next = steps.filter((_, place) => needsOf(steps, place).includes(step.id));
+    return checkOnReject(step, next, [...STEPS, index]);
+  });
 }
 
 /**

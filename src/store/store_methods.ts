@@ -25,6 +25,7 @@ const CHANGED = {
   "control-audit": { record: "control-audit" },
   node: { record: "node" },
   wait: { record: "wait" },
+  approval: { record: "approval" },
 } as const satisfies Record<RecordName, DaemonEvents["recordsChanged"]>;
 const NONE_REPLACED: readonly string[] = [];
 const NONE_INTERRUPTED: readonly ClaimedTask[] = [];
@@ -197,23 +198,23 @@ const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall<Events
   endTurn: mayWakeTasks,
   // a step that looks again changes nothing
   openWait(events, { openedAt, end }, { now, messages = [] }) {
-    if (openedAt === now || end !== undefined) changed(events, "wait");
+    if (openedAt === now || end !== undefined) changed(events, "wait", "approval");
     if (openedAt === now && messages.length > 0) messagesStored(events, messages);
   },
   endWait(events, result, { taskId }) {
     if (result.is !== "over") return;
-    changed(events, "wait");
+    changed(events, "wait", "approval");
     mayWakeTasks(events, undefined, taskId);
   },
   answerWait(events, result, { taskId }) {
     const hasEnded = result.is === "over" || result.is === "was over";
-    if (hasEnded || result.is === "counted") changed(events, "wait");
+    if (hasEnded || result.is === "counted") changed(events, "wait", "approval");
     if (hasEnded) mayWakeTasks(events, undefined, taskId);
   },
   listApprovals: "read",
   findApproval: "read",
   oldestApproval: "read",
-  endWaits: changes("wait"),
+  endWaits: changes("wait", "approval"),
   listWaits: "read",
   listWaitedTriggers: "read",
   listWaitShapes: "read",

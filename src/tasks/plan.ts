@@ -17,7 +17,7 @@ import type { May } from "../resources/may.ts";
 import type { Resource } from "../resources/resource.ts";
 import { NO_SANDBOX, type SandboxField, type SandboxSpec } from "../resources/sandbox.ts";
 import type { Shell } from "../resources/shell.ts";
-import { agentNames, type Step } from "../resources/step.ts";
+import { agentNames, type Step, waitingFields } from "../resources/step.ts";
 import type { StepTemplateSpec } from "../resources/step_template.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { WorkflowSpec } from "../resources/workflow.ts";
@@ -272,7 +272,7 @@ export function mayHaveTurns(plan: string): boolean {
 
 /** Whether a step of a stored plan waits for something other than an agent; see {@linkcode mayHaveTurns}. */
 export function mayHaveWaits(plan: string): boolean {
-  return plan.includes('"waitFor":');
+  return plan.includes('"waitFor":') || plan.includes('"approval":');
 }
 
 /** Copies agent, prompt, shell and sandbox into a step. */
@@ -289,7 +289,7 @@ function planStep(
     return { ...planSandbox(own ?? agent?.sandbox ?? around), agent: plannedAgent(name, agent) };
   };
   const [first, ...others] = agentNames({ ...defined({ agent: agentField }) });
-  if (step.waitFor !== undefined) return step; // it runs nothing
+  if (waitingFields(step).length > 0) return step; // it runs nothing
   if (first === undefined) {
     return { ...defined({ shell }), ...step, ...planSandbox(own ?? around) };
   }

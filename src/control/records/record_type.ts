@@ -29,7 +29,7 @@ export type RecordStore =
   & TaskStore
   & ThreadStore
   & TokenStore
-  & Pick<WaitStore, "listWaits">;
+  & Pick<WaitStore, "listWaits" | "listApprovals">;
 
 /** One type of record; `Part` is the part of the store that it reads. */
 export interface RecordType<Row, Name extends RecordName = RecordName, Part = RecordStore> {

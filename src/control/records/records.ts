@@ -19,6 +19,7 @@ import {
   tokenColumns,
   tokenView,
 } from "./audit_views.ts";
+import { APPROVALS } from "./approval_record_type.ts";
 import { DELIVERIES } from "./delivery_record_type.ts";
 import { listInSteps } from "./list_in_steps.ts";
 import { MESSAGES } from "./outbox_views.ts";
@@ -79,6 +80,7 @@ const RECORDS: { readonly [Name in RecordName]: RecordType<unknown, Name> } = {
   }),
   "node": eraseRow(NODES),
   "wait": eraseRow(WAITS),
+  "approval": eraseRow(APPROVALS),
 };
 
 /** Newest audit rows that are searched for an id. */

@@ -172,6 +172,7 @@ function howRecordsGo(record: RecordName): string {
     case "token":
       return "A token cannot be deleted: svc token revoke ID ends it";
     case "wait":
+    case "approval":
       return 'A wait cannot be deleted: "svc task continue TASK STEP" ends it, "svc task cancel TASK" ' +
         "its task";
     case "node":

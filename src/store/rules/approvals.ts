@@ -19,6 +19,11 @@ import type { EndedWait } from "../wait_records.ts";
 /** Digits of a digest that people read and type. */
 export const SHORT_DIGEST = 8;
 
+/** The beginning of a digest, which people read and type. */
+export function shortDigest(digest: string): string {
+  return digest.slice(0, SHORT_DIGEST);
+}
+
 /** The facts about a question and an answer to it. */
 export interface AnswerFacts {
   readonly asked: AskedApproval;

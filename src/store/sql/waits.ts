@@ -220,8 +220,21 @@ export async function findWait(db: SqlSession, place: WaitPlace): Promise<Wait |
 
 /** All columns but `shown`, which may be long. */
 const COLUMNS = [
-  ...["task_id", "position", "round", "part", "project", "kind", "asked", "due_at", "is_relative"],
-  ...["opened_at", "over_at", "result", "event_trigger", "shape", "digest"],
+  "task_id",
+  "position",
+  "round",
+  "part",
+  "project",
+  "kind",
+  "asked",
+  "due_at",
+  "is_relative",
+  "opened_at",
+  "over_at",
+  "result",
+  "event_trigger",
+  "shape",
+  "digest",
 ].map((name) => `waits.${name}`).join(", ");
 
 /** The place of a row of `waits`. */

@@ -19,6 +19,7 @@ import { attemptByAgents } from "./agent_turn.ts";
 import { type AttemptResult, attemptStep } from "./attempt_step.ts";
 import type { PositionedStep } from "./prepare_attempt.ts";
 import { INTERRUPTED } from "./step_recorder.ts";
+import { askInStep } from "./approval_step.ts";
 import { waitInStep } from "./wait_step.ts";
 import type { Waiting } from "./waiting.ts";
 
@@ -44,9 +45,7 @@ export async function runStep(
   if (before?.reason === INTERRUPTED) {
     await log.note(`step "${step.id}" was interrupted and runs again`);
   }
-  const result = step.waitFor === undefined
-    ? await makeAttempts(placed, context, { cancellation, log, before })
-    : await waitInStep(placed, context, log);
+  const result = await runForm(placed, context, { cancellation, log, before });
   if (result === undefined) return undefined;
   if (isWaiting(result)) {
     if (before?.reason === result.reason) return result;
@@ -60,6 +59,18 @@ export async function runStep(
   if (result.state === "failed") await log.note(`step "${step.id}" failed: ${result.reason}`);
   context.steps.record(result);
   return undefined;
+}
+
+/** Does what its form says: runs a program, waits, or asks people. */
+function runForm(
+  placed: PositionedStep,
+  context: TaskContext,
+  how: Parameters<typeof makeAttempts>[2],
+): Promise<StepRecord | Waiting | undefined> {
+  const { waitFor, approval } = placed.step;
+  if (waitFor !== undefined) return waitInStep(placed, context, how.log);
+  if (approval !== undefined) return askInStep({ ...placed, approval }, context, how.log);
+  return makeAttempts(placed, context, how);
 }
 
 /**

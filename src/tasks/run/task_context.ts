@@ -50,7 +50,7 @@ export interface RunHost extends Core {
     & TaskRecorder
     & Pick<TurnStore, "takeTurn" | "endTurn" | "noteLimit" | "saveSession">
     & Pick<BudgetStore, "settleRun">
-    & Pick<WaitStore, "openWait" | "endWaits">;
+    & Pick<WaitStore, "openWait" | "endWaits" | "listWaits">;
   /** Holds the secrets that steps refer to. */
   readonly catalog: Catalog;
   /** Hides secrets in the output of steps. */

@@ -18,6 +18,7 @@ import type { KeptCommits } from "./git_worktree.ts";
 import type { PrivateGit } from "./private_git.ts";
 import { PRIVATE_SUFFIX } from "./private_git.ts";
 import type { ToolHost } from "./run_tool.ts";
+import type { SealedTree } from "./sealed_tree.ts";
 import { PART_SUFFIX, TaskCopies } from "./task_copies.ts";
 import { type DirectoryRemoval, removeInTime, TaskWorktrees } from "./task_worktrees.ts";
 import type { WrittenPlaces } from "./written_places.ts";
@@ -131,6 +132,24 @@ export class TaskDirectories {
     }
     const copy = nameIn(this.#copies.parent, directory);
     return { root: copy === undefined ? directory : join(this.#copies.parent, copy) };
+  }
+
+  /**
+   * The files of the worktree in which a task runs, as a git tree; `tmp` is an empty directory.
+   *
+   * @throws {AppError} `invalid` when they cannot be read, or it runs in no worktree.
+   */
+  async seal(
+    directory: string,
+    tmp: string,
+    tools: { signal?: AbortSignal; taskId: string },
+  ): Promise<SealedTree> {
+    const worktree = nameIn(this.#worktrees.parent, directory);
+    if (worktree !== undefined) return await this.#worktrees.seal(worktree, tmp, tools);
+    throw new AppError(
+      "invalid",
+      '"diff" shows what a worktree changes: give the workspace "isolation: worktree"',
+    );
   }
 
   /**

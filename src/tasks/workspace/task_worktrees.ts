@@ -31,6 +31,7 @@ import {
   openPrivateGit,
   type PrivateGit,
 } from "./private_git.ts";
+import { type SealedTree, sealTree } from "./sealed_tree.ts";
 import type { ToolHost } from "./run_tool.ts";
 import type { WrittenPlaces } from "./written_places.ts";
 
@@ -187,6 +188,19 @@ export class TaskWorktrees {
     const common = findKept(this.parent, name)?.repository ?? "";
     if (common === "") return undefined;
     return { path: join(this.parent, name), branch: branchOf(name), name, common };
+  }
+
+  /**
+   * The files of the worktree of this name as a git tree; `tmp` is an empty directory.
+   *
+   * @throws {AppError} `invalid` when they cannot be read.
+   */
+  async seal(name: string, tmp: string, tools: Omit<Tools, "host">): Promise<SealedTree> {
+    const [held, start] = [this.#heldOf(name), this.startOf(name)];
+    if (held === undefined || start === undefined) {
+      throw new AppError("invalid", "It is not known at which commit the worktree has started");
+    }
+    return await sealTree(held, { start, tmp }, { host: this.#host, ...tools });
   }
 
   /** The id of the commit at which the worktree of this name started; `undefined` if that is not known. */

@@ -91,8 +91,12 @@ eachStore("an answer lets its task go on, and is told again to who repeats it", 
   equal(await store.oldestApproval(), undefined);
   deepEqual((await claimAt(store, T0 + SEC)).tasks, [1]);
   const end = {
-    ...{ by: "answer", answer: "approved", who: ["ada"], ...given },
-    ...{ at: T0 + SEC, part: 0 },
+    by: "answer",
+    answer: "approved",
+    who: ["ada"],
+    ...given,
+    at: T0 + SEC,
+    part: 0,
   } as const;
   const found = await store.findApproval({ taskId: taskIdOf(1), position: 0 });
   deepEqual(found?.end, end);
@@ -100,7 +104,10 @@ eachStore("an answer lets its task go on, and is told again to who repeats it", 
     ["ada", "cli", { where: "us" }],
   ]);
   deepEqual(await answer(store, "ada", given), {
-    ...{ is: "repeated", answer: "approved", given: 1, need: 1 },
+    is: "repeated",
+    answer: "approved",
+    given: 1,
+    need: 1,
     end,
   });
   deepEqual(await answer(store, "bob"), { is: "was over", end });

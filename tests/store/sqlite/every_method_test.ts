@@ -221,15 +221,26 @@ const CALLS: Calls = {
   answerWait: async (run, db) => {
     const digest = "0".repeat(64);
     const asked = {
-      ...{ digest, ask: "Deploy?", fields: {}, by: ["ada"], need: 2, fourEyes: false },
+      digest,
+      ask: "Deploy?",
+      fields: {},
+      by: ["ada"],
+      need: 2,
+      fourEyes: false,
       protection: "none",
     };
     const place = { taskId: T1, position: 1, round: 7 };
     const parts = [{ kind: "approval", dueAt: 9e15, isRelative: true, asked }] as const;
     await METHODS.openWait(db, { ...place, project: "default", parts, now: 5 });
     const answer = {
-      ...{ ...place, digest, comment: "", fields: {}, now: 6 },
-      ...{ identities: [], mayBy: ["ada"], startedBy: [] },
+      ...place,
+      digest,
+      comment: "",
+      fields: {},
+      now: 6,
+      identities: [],
+      mayBy: ["ada"],
+      startedBy: [],
       surface: "cli",
       answer: "approved",
     } as const;

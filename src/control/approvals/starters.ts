@@ -1,0 +1,104 @@
+/**
+ * Who has made a task run: who sent its event, or had svc repeat it. An approval with `fourEyes` is for
+ * somebody else. Whatever cannot be known has a name and no identity: nobody is known to be somebody else.
+ *
+ * @module
+ */
+
+import { findPerson } from "../../auth/persons.ts";
+import { defined } from "../../base/defined.ts";
+import { FORGE_WORDS, type ForgeName } from "../../base/forge_names.ts";
+import { isJsonObject } from "../../base/json.ts";
+import { findAsker, findSubject } from "../../connections/forges.ts";
+import { MANUAL } from "../../intake/pipeline/fire.ts";
+import { payloadOf } from "../../outbox/origin.ts";
+import type { Catalog } from "../../resources/catalog.ts";
+import { forgeIdentity } from "../../resources/person.ts";
+import type { Starter } from "../../store/approval_records.ts";
+import type { Delivery, StoredDelivery } from "../../store/delivery_records.ts";
+import type { DeliveryStore } from "../../store/delivery_store.ts";
+import type { TaskStore } from "../../store/task_store.ts";
+
+/** The tasks and deliveries in which it is looked for. */
+export type StartersStore = DeliveryStore & TaskStore;
+
+/** The store, and who people are. */
+interface StartersHost {
+  readonly store: StartersStore;
+  readonly catalog: Catalog;
+}
+
+/** Most earlier tasks that are read. */
+const MAX_ANCESTORS = 64;
+
+/** Sources that nobody stands behind: what they see or when they fire was applied. */
+const OF_NOBODY: ReadonlySet<string> = new Set(["cron", "task"]);
+
+/** Everybody who has made a task run. */
+export async function findStarters(taskId: string, host: StartersHost): Promise<Starter[]> {
+  const found: Starter[] = [];
+  let at: string = taskId;
+  for (let left = MAX_ANCESTORS; at !== ""; left--) {
+    const [task] = await host.store.findTasks(at);
+    if (task === undefined || left === 0) {
+      found.push({ did: "started", called: `the one who started task ${at}` });
+      break;
+    }
+    if (task.retryOf !== "") {
+      found.push({ did: "retried", called: `the one who retried task ${task.retryOf}` });
+    }
+    if (task.deliveryId !== "") found.push(...await ofDelivery(task.deliveryId, host));
+    at = task.retryOf || task.parentId;
+  }
+  return found;
+}
+
+async function ofDelivery(id: string, { store, catalog }: StartersHost): Promise<Starter[]> {
+  const stored = await store.readDelivery(id);
+  if (stored === undefined) return [{ did: "started", called: `the one who sent delivery ${id}` }];
+  const { delivery } = stored;
+  const { redeliveryOf } = delivery.detail;
+  const again: Starter[] = redeliveryOf === undefined
+    ? []
+    : [{ did: "redelivered", called: `the one who redelivered delivery ${redeliveryOf}` }];
+  if (OF_NOBODY.has(delivery.source)) return again;
+  return [...again, senderOf(stored, catalog)];
+}
+
+function senderOf(stored: StoredDelivery, catalog: Catalog): Starter {
+  const { delivery } = stored;
+  const payload = payloadOf(stored);
+  const asker = isSigned(delivery) ? findAsker(payload) : undefined;
+  const subject = findSubject(payload);
+  if (asker === undefined || subject === undefined || asker.id === "") {
+    const how = delivery.source === MANUAL
+      ? "the one who fired it by hand"
+      : "the one who sent its event";
+    return { did: "started", called: how };
+  }
+  const host = hostIn(payload);
+  const identity = forgeIdentity(platformOf(subject.forge, delivery), asker.id, host);
+  const called = `${asker.login || "a user"} at ${FORGE_WORDS[subject.forge].title}`;
+  const person = findPerson(catalog, identity)?.name;
+  return { did: "started", called, identity, ...defined({ person }) };
+}
+
+/** Whether somebody has vouched for the payload. */
+const isSigned = ({ via, source, detail }: Delivery) =>
+  via === "http" && source !== MANUAL && detail.unsigned !== true;
+
+/** Gitea and Forgejo send what GitHub would, with headers of their own. */
+const platformOf = (forge: ForgeName, { detail: { headerNames } }: Delivery) =>
+  headerNames.includes("x-gitea-event") ? "gitea" : forge;
+
+/** The host of the repository that a payload is about. */
+function hostIn(payload: unknown): string | undefined {
+  if (!isJsonObject(payload)) return undefined;
+  const { repository, project } = payload;
+  const url = isJsonObject(project)
+    ? project["web_url"]
+    : isJsonObject(repository)
+    ? repository["html_url"]
+    : undefined;
+  return typeof url === "string" && URL.canParse(url) ? new URL(url).host : undefined;
+}

@@ -1,0 +1,42 @@
+/**
+ * What holds an agent of a task back from answering the question of its own task. Pure.
+ *
+ * @module
+ */
+
+import { BY_SOCKET } from "../resources/approval.ts";
+import { NO_SANDBOX } from "../resources/sandbox.ts";
+import { waitingFields } from "../resources/step.ts";
+import type { Protection } from "../store/approval_records.ts";
+import type { Plan, PlannedStep } from "./plan.ts";
+
+/** What the daemon says about callers of its socket and about steps without a sandbox. */
+export interface ProtectionFacts {
+  /** Whether the socket allows only reading. */
+  readonly isSocketReadOnly: boolean;
+  /** Whether a step runs in a sandbox although its manifests do not ask for one. */
+  readonly isHeldAnyway: (step: { readonly hasAgent: boolean }) => boolean;
+  /** Who may answer. */
+  readonly by: readonly string[];
+}
+
+/** Which protection the questions of a plan have. */
+export function protectionOf(
+  { steps, finally: last = [] }: Pick<Plan, "steps" | "finally">,
+  { isSocketReadOnly, isHeldAnyway, by }: ProtectionFacts,
+): Protection {
+  const isHeld = ({ agent, sandbox }: Pick<PlannedStep, "agent" | "sandbox">) =>
+    sandbox === undefined
+      ? isHeldAnyway({ hasAgent: agent !== undefined })
+      : sandbox !== NO_SANDBOX;
+  const runs = [...steps, ...last].filter((step) => waitingFields(step).length === 0);
+  if (runs.every((step) => [step, ...step.fallbacks ?? []].every(isHeld))) return "sandbox";
+  return isSocketReadOnly && !by.includes(BY_SOCKET) ? "socket" : "none";
+}
+
+/** The protection in words, without the end of the sentence. */
+export const PROTECTION_WORDS: Readonly<Record<Protection, string>> = {
+  sandbox: "its steps run in sandboxes, without the socket and the data directory",
+  socket: "a step outside a sandbox could answer only by changing the database",
+  none: "a step outside a sandbox could answer this itself, so it guards against mistakes only",
+};

@@ -1,0 +1,235 @@
+/**
+ * A step that asks people (`approval`): makes its question once, seals it with a digest, and opens a wait
+ * for the answers. When that is over, the step is run again and finds the answer, as any step that waits.
+ * What was approved has to be what is there: if the files are sealed, they are read again then.
+ *
+ * @module
+ */
+
+import { socketRole } from "../../auth/caller.ts";
+import { sha256Hex } from "../../base/bytes.ts";
+import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
+import { findDurationSecs } from "../../base/duration.ts";
+import { AppError } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { compileTemplate, renderTemplate } from "../../cel/template.ts";
+import { type Approval, DEFAULT_APPROVAL_TIMEOUT } from "../../resources/approval.ts";
+import { MAX_FIELD_BYTES } from "../../store/rules/approvals.ts";
+import type { AskedApproval, AskedField } from "../../store/approval_records.ts";
+import type { StepRecord } from "../../store/task_records.ts";
+import type { AskedWait, EndedWait, Wait, WaitPart } from "../../store/wait_records.ts";
+import { protectionOf } from "../approval_protection.ts";
+import type { StepLog } from "../log/task_log.ts";
+import { requires } from "../sandbox/step_sandbox.ts";
+import type { SealedTree } from "../workspace/sealed_tree.ts";
+import type { PositionedStep } from "./prepare_attempt.ts";
+import { retryInRun, type TaskContext } from "./task_context.ts";
+import type { Waiting } from "./waiting.ts";
+
+/** A step that asks. */
+type AskingStep = PositionedStep & { readonly approval: Approval };
+
+/** What a step asks, and a long text that is shown beside it. */
+type Question = Required<Pick<WaitPart, "asked">> & Pick<WaitPart, "shown">;
+
+/** Most bytes of a question. */
+const MAX_ASK_BYTES = MAX_FIELD_BYTES;
+
+/** Most open questions of a project. */
+const MAX_OPEN = 1000;
+
+/** A question that has been asked before is stored: nobody reads this one. */
+const ASKED_BEFORE: Question = { asked: {} };
+
+/** Asks people, or looks whether they have answered; returns the last record of the step, or that it waits. */
+export async function askInStep(
+  placed: AskingStep,
+  context: TaskContext,
+  log: StepLog,
+): Promise<StepRecord | Waiting> {
+  const { step: { id }, position, approval } = placed;
+  const { host: { store, clock }, claimed: { task }, steps: { records } } = context;
+  const now = clock.now();
+  const hasBegun = records[position]?.state === "waiting";
+  const failed = (reason: string, at = now): StepRecord => ({
+    position,
+    id,
+    state: "failed",
+    reason,
+    failure: "error",
+    startedAt: records[position]?.startedAt ?? now,
+    finishedAt: at,
+  });
+  const question = hasBegun ? ASKED_BEFORE : await makeQuestion(placed, context).catch(refusal);
+  if (question instanceof AppError) return failed(question.message);
+  const secs = findDurationSecs(approval.timeout ?? DEFAULT_APPROVAL_TIMEOUT) ?? 0;
+  const asked: AskedWait = {
+    taskId: task.id,
+    position,
+    round: roundOf(placed, context),
+    project: task.project,
+    parts: [{ kind: "approval", dueAt: now + secs * 1000, isRelative: true, ...question }],
+    now,
+  };
+  const wait = await retryInRun(context, () => store.openWait(asked));
+  const { end, openedAt } = wait;
+  if (end === undefined) {
+    const until = dueAtOf(wait);
+    const reason = `asks ${approval.by.join(", ")} until ${rfc3339(until)}`;
+    return { state: "waiting", reason, until, openedAt };
+  }
+  const changed = isApproval(end) ? await whatChanged(wait, context).catch(refusal) : undefined;
+  if (changed !== undefined) {
+    const why = changed instanceof AppError ? changed.message : changed;
+    return failed(`${saidIn(end, approval)}, but ${why}`, clock.now());
+  }
+  const base = { position, id, startedAt: openedAt, finishedAt: Math.max(openedAt, end.at) };
+  if (end.by === "task") return { ...base, state: "cancelled", reason: "cancelled" };
+  const reason = saidIn(end, approval);
+  await log.note(`step "${id}": ${reason}`);
+  const goesOn = isApproval(end) || approval.onReject === "continue";
+  return {
+    ...base,
+    reason,
+    ...goesOn ? { state: "succeeded" } : {
+      state: "failed",
+      failure: end.by === "time" ? "timeout" : "error",
+    },
+    outputs: outputsOf(end),
+  };
+}
+
+const dueAtOf = ({ parts }: Wait) => Math.min(...parts.map(({ dueAt }) => dueAt));
+
+const roundOf = ({ position }: AskingStep, { steps: { records } }: TaskContext) =>
+  records[position]?.round ?? 1;
+
+const isApproval = (end: EndedWait) => end.by === "answer" && end.answer === "approved";
+
+/** How a question was decided, for people, on one line. */
+function saidIn(end: EndedWait, { timeout = DEFAULT_APPROVAL_TIMEOUT }: Approval): string {
+  if (end.by !== "answer") return `nobody decided within ${timeout}`;
+  const { answer, who, comment, forced } = end;
+  const why = forced === undefined ? comment : `forced: ${forced}`;
+  const said = why.trim().replace(/\s+/g, " ");
+  return `${answer} by ${who.join(" and ")}${said === "" ? "" : `: ${said}`}`;
+}
+
+function outputsOf(end: EndedWait): Record<string, string> {
+  if (end.by !== "answer") return { answer: "timeout", by: "", comment: "" };
+  const { answer, who, comment, fields } = end;
+  return { ...fields, answer, by: who.join(", "), comment };
+}
+
+/**
+ * Makes the question of a step. Secrets in it are hidden before anything else is done with it.
+ *
+ * @throws {AppError} `invalid` when it cannot be made.
+ */
+async function makeQuestion(placed: AskingStep, context: TaskContext): Promise<Question> {
+  const { approval, step } = placed;
+  const { host: { secrets }, claimed, plan } = context;
+  await checkRoom(context);
+  const ask = await fill(approval.ask, "The question", context);
+  const fields = await fillFields(approval, context);
+  const sealed = approval.diff === true ? await seal(context) : undefined;
+  const isHeldAnyway = ({ hasAgent }: { readonly hasAgent: boolean }) =>
+    requires(context.host.sandboxes.required, { hasAgent, hasSession: false });
+  const socket = await socketRole(context.host.dirs);
+  const { by, need = 1, fourEyes = false } = approval;
+  const digest = sha256Hex(JSON.stringify([
+    claimed.task.id,
+    step.id,
+    roundOf(placed, context),
+    sha256Hex(claimed.plan),
+    ask,
+    Object.entries(fields),
+    sealed?.tree ?? "",
+  ]));
+  const asked: AskedApproval = {
+    digest,
+    ask,
+    fields,
+    by,
+    need,
+    fourEyes,
+    ...defined({ tree: sealed?.tree }),
+    ...sealed?.isCut === true ? { isCut: true } : {},
+    protection: protectionOf(plan, {
+      isSocketReadOnly: socket.role === "read_only",
+      isHeldAnyway,
+      by,
+    }),
+  };
+  return {
+    asked: asked as unknown as JsonObject,
+    ...defined({ shown: sealed && secrets.redact(sealed.diff) }),
+  };
+}
+
+/** Nobody answers a thousand questions: something asks in a loop. */
+async function checkRoom({ host: { store }, claimed: { task: { project } } }: TaskContext) {
+  const open = await store.listWaits({ project, kind: "approval", limit: MAX_OPEN });
+  if (open.length < MAX_OPEN) return;
+  throw new AppError(
+    "invalid",
+    `${MAX_OPEN} questions are open in project "${project}", so no more are asked: svc get approvals`,
+  );
+}
+
+async function fillFields(
+  { fields = {} }: Approval,
+  context: TaskContext,
+): Promise<Record<string, AskedField>> {
+  const filled: Record<string, AskedField> = {};
+  for (const [name, { type, of, default: preset }] of Object.entries(fields)) {
+    const value = preset === undefined
+      ? undefined
+      : await fill(preset, `The default of "${name}"`, context);
+    if (value !== undefined && of !== undefined && !of.includes(value)) {
+      const message = `The default of "${name}" is none of ${of.join(", ")}`;
+      throw new AppError("invalid", message);
+    }
+    filled[name] = { type, ...defined({ of, default: value }) };
+  }
+  return filled;
+}
+
+async function fill(
+  text: string,
+  what: string,
+  { scope, evaluator, host: { secrets } }: TaskContext,
+): Promise<string> {
+  const filled = secrets.redact(await renderTemplate(compileTemplate(text), scope, evaluator));
+  if (new TextEncoder().encode(filled).length <= MAX_ASK_BYTES) return filled;
+  throw new AppError("invalid", `${what} has more than ${MAX_ASK_BYTES / 1024} KiB`);
+}
+
+/** The files as they are now. */
+async function seal(
+  { files, directory, claimed, host, signals }: TaskContext,
+): Promise<SealedTree> {
+  const tmp = await files.makeDirectory(`seal.${crypto.randomUUID()}`);
+  try {
+    const tools = { taskId: claimed.task.id, signal: signals.stop };
+    return await host.directories.seal(directory, tmp, tools);
+  } finally {
+    await Deno.remove(tmp, { recursive: true }).catch(() => {});
+  }
+}
+
+/** What is not as it was approved; `undefined` if all is. */
+async function whatChanged({ parts }: Wait, context: TaskContext): Promise<string | undefined> {
+  const { tree } = parts[0]?.asked as unknown as AskedApproval;
+  if (tree === undefined) return undefined;
+  const now = await seal(context);
+  if (now.tree === tree) return undefined;
+  return `the files are not those that were shown: they were tree ${tree.slice(0, 8)}, and are ` +
+    `${now.tree.slice(0, 8)} now. "svc task retry" asks again`;
+}
+
+function refusal(error: unknown): AppError {
+  if (error instanceof AppError && error.code === "invalid") return error;
+  throw error;
+}
