@@ -7,7 +7,7 @@
  */
 
 import { KIND_NAMES as NAMES } from "../resources/kind_names.ts";
-import { RECORD_NAMES } from "../resources/record_names.ts";
+import { BUDGETS, RECORD_NAMES } from "../resources/record_names.ts";
 import type { ListedName } from "./suggest.ts";
 
 /** Kinds of resources, under every name. */
@@ -17,9 +17,11 @@ export const KIND_NAMES: readonly ListedName[] = Object.entries(NAMES)
     names: [plural, kind.toLowerCase(), ...shortNames],
   }));
 
-/** Types of records, under both names. */
-export const RECORD_TYPE_NAMES: readonly ListedName[] = Object.entries(RECORD_NAMES)
-  .map(([singular, plural]) => ({ plural, names: [plural, singular] }));
+/** Types of records, and budgets, under both names. */
+export const RECORD_TYPE_NAMES: readonly ListedName[] = [
+  ...Object.entries(RECORD_NAMES),
+  [BUDGETS.singular, BUDGETS.plural] as const,
+].map(([singular, plural]) => ({ plural, names: [plural, singular] }));
 
 /** The plurals of the kinds of resources. */
 export const KIND_PLURALS: readonly string[] = KIND_NAMES.map(({ plural }) => plural);

@@ -23,6 +23,7 @@ const FIRST: Readonly<Record<string, string>> = {
   "source-events": "They come from Slack to triggers with the native source",
   bindings: "A task that starts from a chat thread makes one",
   audits: "One is written whenever a plugin is applied or run",
+  budgets: "Add one to an Agent, a Trigger or a Project, such as budget: [{runs: 40, per: day}]",
   waits: "A step with waitFor makes one",
   tokens: "Create one: svc token create",
   "control-audits": "One is written for what is done with secrets, tokens and definitions",

@@ -18,6 +18,7 @@ import { startAuditRetention } from "../plugins/audit_retention.ts";
 import { CronPlugins } from "../plugins/cron_plugins.ts";
 import { endInterruptedPlugins, guardPlugins } from "../plugins/plugin_processes.ts";
 import { policyCheck } from "../plugins/policy/policy_check.ts";
+import { followBudgets } from "../tasks/run/budget_changes.ts";
 import { PluginFailures } from "../plugins/plugin_failures.ts";
 import type { PluginHost } from "../plugins/run_plugin.ts";
 import { Semaphore } from "../plugins/semaphore.ts";
@@ -93,6 +94,7 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
   };
   const forgeOf = (task: Task) => forgeOfTask(task, state.store);
   const worker = busy.use(await openWorker({ ...running, unanswered, forgeOf, workers }));
+  busy.use(followBudgets(state));
   const machine = new Machine(running);
   await endInterruptedPlugins(state);
   opening.use(startAuditRetention(state));

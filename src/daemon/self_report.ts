@@ -10,6 +10,7 @@ import { findUnreachable } from "../control/unreachable.ts";
 import { faultsAmongNodes, faultsOfOthers, speaksForAll } from "../control/records/node_faults.ts";
 import type { StatusHost } from "../control/records/status.ts";
 import type { StatsHost } from "../control/stats.ts";
+import { standingBudgets, usedRatio } from "../control/resources/budget_view.ts";
 import { answerInTime, readSizes } from "../telemetry/readings.ts";
 import type { DaemonParts } from "./intake.ts";
 import type { WebhookServer } from "./webhook_server.ts";
@@ -74,6 +75,14 @@ export function selfReport(
     descriptors,
     degraded,
     sandboxes,
+    budgets: async () =>
+      (await standingBudgets({ catalog, store, clock })).map((budget) => ({
+        project: budget.project,
+        of: budget.scope,
+        unit: budget.unit,
+        per: budget.per,
+        value: usedRatio(budget),
+      })),
   };
   return {
     degraded,

@@ -8,7 +8,7 @@
 import { CRD_KIND, type CrdSpec } from "./custom_resource_definition.ts";
 import type { AnyKind } from "./kind.ts";
 import { KINDS } from "./kinds.ts";
-import { findRecordName } from "./record_names.ts";
+import { findRecordName, isBudgets } from "./record_names.ts";
 
 /** The part of a CustomResourceDefinition that defines its kind. */
 export interface CrdLike {
@@ -45,7 +45,7 @@ export class KindLookup {
    */
   conflict(crd: CrdLike): string | undefined {
     const own = namesOf(kindOf(crd.spec));
-    const record = own.find((name) => findRecordName(name) !== undefined);
+    const record = own.find((name) => findRecordName(name) !== undefined || isBudgets(name));
     if (record !== undefined) return `"${record}" is a name of svc's own records`;
     const others = new KindLookup(this.#crds.filter(({ name }) => name !== crd.name));
     const taken = others.all.flatMap(namesOf).find((name) => own.includes(name));

@@ -20,6 +20,15 @@ export const RECORD_NAMES = {
   "approval": "approvals",
 } as const;
 
+/** The names of the list of budgets, which svc makes of resources and of what runs have used. */
+export const BUDGETS = { singular: "budget", plural: "budgets" } as const;
+
+/** Whether a word names the list of budgets. */
+export function isBudgets(word: string): boolean {
+  const lower = word.toLowerCase();
+  return lower === BUDGETS.singular || lower === BUDGETS.plural;
+}
+
 /** A type of record, by its singular. */
 export type RecordName = keyof typeof RECORD_NAMES;
 

@@ -21,6 +21,7 @@ export const READ = [
   { name: "uptime_seconds", type: "gauge", help: "Time since the daemon started" },
   { name: "tasks", type: "gauge", help: "Tasks that have not ended" },
   { name: "waits_open", type: "gauge", help: "Steps that wait for something but an agent" },
+  { name: "budget_used_ratio", type: "gauge", help: "Used part of a budget in its window, from 0" },
   {
     name: "oldest_pending_task_age_seconds",
     type: "gauge",
@@ -107,6 +108,8 @@ export interface ReadingsHost {
     | undefined;
   /** What sandboxes this machine can make. */
   readonly sandboxes: { readonly support: () => Promise<{ readonly fault?: unknown }> };
+  /** How much is used of each budget, by its labels. */
+  readonly budgets: () => Promise<readonly Reading[]>;
   /** Limit of descriptors of the process. */
   readonly descriptors: number;
   /** Health conditions that are not met, as sentences. */
@@ -156,12 +159,14 @@ interface Stored {
   readonly waits: Awaited<ReturnType<Store["countWaits"]>>;
   readonly outbox: OutboxCounts;
   readonly size: DatabaseSize;
+  readonly budgets: readonly Reading[];
 }
 
 /** The readings while the database is away. */
 const NOTHING_STORED = {
   tasks: [],
   waits_open: [],
+  budget_used_ratio: [],
   oldest_pending_task_age_seconds: [],
   outbox_messages: [],
   oldest_outbox_message_age_seconds: [],
@@ -182,25 +187,31 @@ export async function answerInTime<T>(
 }
 
 /** `undefined` when the database cannot answer now. */
-async function findStored({ store, clock }: ReadingsHost): Promise<Stored | undefined> {
+async function findStored(
+  { store, clock, budgets: readBudgets }: ReadingsHost,
+): Promise<Stored | undefined> {
   const asked = Promise.all([
     store.counts(),
     store.countWaits(),
     store.outboxCounts(),
     store.databaseSize(),
+    readBudgets(),
   ]);
   try {
     const answer = await answerInTime(asked, clock);
     if (answer === undefined) return undefined;
-    const [counts, waits, outbox, size] = answer;
-    return { counts, waits, outbox, size };
+    const [counts, waits, outbox, size, budgets] = answer;
+    return { counts, waits, outbox, size, budgets };
   } catch (error) {
     if (error instanceof AppError && error.code === "overloaded") return undefined;
     throw error;
   }
 }
 
-function storedReadings({ counts, waits, outbox, size }: Stored, now: number): StoredReadings {
+function storedReadings(
+  { counts, waits, outbox, size, budgets }: Stored,
+  now: number,
+): StoredReadings {
   const age = (since: number | undefined) =>
     since === undefined ? 0 : Math.max(0, now - since) / 1000;
   return {
@@ -214,6 +225,7 @@ function storedReadings({ counts, waits, outbox, size }: Stored, now: number): S
       { state: "waiting", value: counts.waiting },
       { state: "running", value: counts.running },
     ],
+    budget_used_ratio: budgets,
     waits_open: WAIT_KINDS.map((kind) => ({ kind, value: waits[kind] })),
     oldest_pending_task_age_seconds: [
       { state: "any", value: age(counts.oldestPendingAt) },

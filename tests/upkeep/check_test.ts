@@ -72,6 +72,17 @@ const IMPOSSIBLE: readonly {
     says: /There are turns of agents of tasks that have ended or do not exist: T/,
   },
   {
+    name: "something that is set aside for no run",
+    sql: `INSERT INTO turns (task_id, position, project, agent, state, place, run)
+          VALUES ('T', 0, 'default', 'claude', 'waiting', 1, 'r')`,
+    says: /budgets have something set aside for no run: T/,
+  },
+  {
+    name: "a budget of which less than nothing was used",
+    sql: "INSERT INTO spend VALUES ('default', 'agent/claude', 'usd', 'day', 1, 2, -1, 0, 0)",
+    says: /budgets that no run can have left so: default agent\/claude/,
+  },
+  {
     name: "a waiting task that nothing wakes",
     sql: "UPDATE tasks SET state = 'waiting', started_at = 1",
     says: /There are tasks that wait for nothing, so they never go on: 01J/,

@@ -14,6 +14,7 @@ import { Chip } from "../parts/chip.tsx";
 import { Command } from "../parts/command.tsx";
 import { Tiles } from "../parts/tiles.tsx";
 import { status } from "../data/status.ts";
+import { Budgets } from "./now/budgets.tsx";
 import { Needs } from "./now/needs.tsx";
 
 /** The screen of problems, figures and charts. */
@@ -30,6 +31,7 @@ export function NowPage() {
       {state?.counts["triggers"] === 0 && <FirstSteps />}
       <Needs paths={state?.unknown_paths ?? []} />
       {state !== undefined && <Figures state={state} stats={figures.shown?.stats} />}
+      <Budgets />
       <Charts figures={figures} />
       {state !== undefined && <Nodes state={state} />}
       <Command line="svc status" />

@@ -20,6 +20,7 @@ import { type Format, printListing, printValue } from "../print.ts";
 import { DELIVERY_OUTCOMES } from "../../store/delivery_records.ts";
 import { MESSAGE_STATES } from "../../store/outbox_records.ts";
 import { SOURCE_EVENT_STATES } from "../../store/source_event_records.ts";
+import { isBudgets } from "../../resources/record_names.ts";
 import { TASK_STATES } from "../../store/task_records.ts";
 import type { ListedName } from "../suggest.ts";
 import { WatchPrinter } from "../watch_printer.ts";
@@ -126,6 +127,7 @@ export const command: Command = defineCommand({
     "svc get deliveries --trigger github-push --outcome rejected --since 1d",
     "svc get deliveries --reason signature --status 401 --since 7d",
     "svc get deliveries --unknown",
+    "svc get budgets",
   ],
   async run(context) {
     const { io } = context;
@@ -137,6 +139,9 @@ export const command: Command = defineCommand({
     const selected = toSelection(first, context.arguments(1));
     const format = context.options.output;
     if (context.options.watch) {
+      if (selected.some(({ what }) => isBudgets(what))) {
+        throw new AppError("usage", "Budgets cannot be watched: leave out --watch");
+      }
       if (context.options.unknown) {
         throw new AppError("usage", "--unknown cannot be watched: leave out --watch");
       }

@@ -15,7 +15,7 @@ import { findLike, findMeant } from "../../base/similar_names.ts";
 import type { KeyUses } from "../../intake/pipeline/key_uses.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import type { AnyKind, Column } from "../../resources/kind.ts";
-import { RECORD_PLURALS } from "../../resources/record_names.ts";
+import { BUDGETS, isBudgets, RECORD_PLURALS } from "../../resources/record_names.ts";
 import { hasLabels } from "../../resources/labels.ts";
 import { project as projectKind } from "../../resources/project.ts";
 import { projectsOf } from "../../resources/projects.ts";
@@ -35,9 +35,11 @@ import type { AuditRecorder } from "../../store/audit_store.ts";
 import type { IdSearch } from "../../store/id_search.ts";
 import type { ConnectionStore } from "../../store/connection_store.ts";
 import type { KeyUseStore } from "../../store/delivery_store.ts";
+import type { BudgetStore } from "../../store/budget_store.ts";
 import type { TurnStore } from "../../store/turn_store.ts";
 import type { AuditLog } from "../records/audit_log.ts";
 import { checkFilters, findNamed, findRecordType, listRecords } from "../records/records.ts";
+import { listBudgets } from "./budget_view.ts";
 import { agentColumns, agentStatus, agentUses } from "./agent_view.ts";
 import {
   connectionColumns,
@@ -59,7 +61,8 @@ export interface QueryHost
   readonly keyUses: KeyUses;
   readonly store:
     & (AuditRecorder & ConnectionStore & IdSearch & KeyUseStore & RecordStore)
-    & Pick<TurnStore, "listAgentUse">;
+    & Pick<TurnStore, "listAgentUse">
+    & Pick<BudgetStore, "listBudgetUse">;
   readonly writer: ResourceWriter;
   readonly plugins: PluginHost;
   readonly nextFires: NextFires;
@@ -75,6 +78,7 @@ export async function get(input: GetInput, host: QueryHost): Promise<Listing> {
   const now = host.clock.now();
   const record = findRecordType(input.what);
   if (input.unknown === true) return listUnknown(record?.name, host);
+  if (isBudgets(input.what)) return await listBudgets(input, host);
   if (record?.name === "delivery") await host.rejections.flush();
   if (record !== undefined) return await listRecords(record, input, host);
   const kind = kindNamed(input.what, host.catalog);
@@ -241,7 +245,7 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map([
 export function kindNamed(what: string, { kinds }: Catalog): AnyKind {
   const kind = kinds.byAnyName(what);
   if (kind !== undefined) return kind;
-  const known = [...RECORD_PLURALS, ...kinds.all.map((one) => one.plural)];
+  const known = [...RECORD_PLURALS, BUDGETS.plural, ...kinds.all.map((one) => one.plural)];
   const near = ELSEWHERE.get(what.toLowerCase().replace(/s$/, "")) ??
     findMeant(what, [...known, ...kinds.all.map((one) => one.kind)]);
   const next = near === undefined ? `use one of ${known.join(", ")}` : `did you mean "${near}"?`;

@@ -64,6 +64,16 @@ export const IMPOSSIBLE_ROWS: readonly ImpossibleRows[] = [
     show: (ids) => `There are turns of agents of tasks that have ended or do not exist: ${ids}`,
   },
   {
+    sql: `SELECT DISTINCT task_id AS id FROM turns WHERE (run IS NOT NULL) <> (state = 'held'
+          AND budgets IS NOT NULL) OR (state = 'limited' AND budgets IS NULL)`,
+    show: (ids) => `There are tasks whose budgets have something set aside for no run: ${ids}`,
+  },
+  {
+    sql: `SELECT DISTINCT project || ' ' || scope AS id FROM spend
+          WHERE spent < 0 OR unknown < 0 OR ends_at <= starts_at`,
+    show: (ids) => `There are budgets that no run can have left so: ${ids}`,
+  },
+  {
     sql: `SELECT id FROM tasks WHERE state = 'waiting' AND run_at IS NULL
           AND NOT EXISTS (SELECT 1 FROM turns WHERE task_id = tasks.id AND turns.state = 'waiting')
           AND NOT EXISTS (SELECT 1 FROM waits WHERE task_id = tasks.id AND waits.state = 'open')`,
