@@ -86,7 +86,7 @@ Deno.test("a metric ends with its unit, a counter with _total", () => {
   ok(types.length > 30, text);
   const wrong = types.filter(([, name = "", type]) =>
     type === "counter" ? !name.endsWith("_total") : name.endsWith("_total") ||
-      !(/_(seconds|bytes|info|up|size)$/.test(name) || COUNTS.includes(name))
+      !(/_(seconds|bytes|info|up|size|ratio)$/.test(name) || COUNTS.includes(name))
   );
   deepEqual(wrong.map(([line]) => line), []);
 });

@@ -94,7 +94,7 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
   };
   const forgeOf = (task: Task) => forgeOfTask(task, state.store);
   const worker = busy.use(await openWorker({ ...running, unanswered, forgeOf, workers }));
-  busy.use(followBudgets(state));
+  opening.use(followBudgets(state));
   const machine = new Machine(running);
   await endInterruptedPlugins(state);
   opening.use(startAuditRetention(state));
