@@ -14,7 +14,10 @@ export interface CreatedToken {
   readonly token: string;
   /** Its identifier, from which the text cannot be derived. */
   readonly id: string;
+  /** The role with which it acts now. */
   readonly role: Role;
+  /** Name of the Person that it is for. */
+  readonly person?: string;
   /** RFC 3339. */
   readonly expires_at: string;
 }
@@ -23,7 +26,12 @@ export interface CreatedToken {
 export const ACCESS_OPERATIONS = {
   "token.create": defineOperation({
     summary: "Creates a token",
-    input: { role: Type.Enum([...ROLES]), ttl_secs: SECS, name: TEXT },
+    input: {
+      role: Type.Optional(Type.Enum([...ROLES])),
+      person: Type.Optional(TEXT),
+      ttl_secs: SECS,
+      name: TEXT,
+    },
     output: json<CreatedToken>(),
     role: "admin",
   }),

@@ -10,11 +10,12 @@ import type { DataDir } from "../base/data_dir.ts";
 import { AppError } from "../base/errors.ts";
 import { findOtherWriter } from "../base/private_files.ts";
 import { RegularFile } from "../base/regular_file.ts";
-import { type Role, ROLES } from "../base/roles.ts";
+import { lowerRole, type Role, ROLES } from "../base/roles.ts";
 import type { Grant, RunTokens } from "./run_tokens.ts";
+import type { Catalog } from "../resources/catalog.ts";
 import { parseManifest } from "../resources/manifest.ts";
 import { compileSchema } from "../resources/validate.ts";
-import { findToken, type StoredTokens } from "./tokens.ts";
+import { findToken, personOf, type StoredTokens } from "./tokens.ts";
 
 /** The sender of a request. */
 export interface Caller {
@@ -27,6 +28,11 @@ export interface Caller {
   /** The program that sent the request, as it names itself; it has no influence on the rights. */
   readonly client?: string;
   readonly grant?: Grant;
+}
+
+/** The stored tokens, and the Persons that they are for. */
+export interface TokenHost extends StoredTokens {
+  readonly catalog: Catalog;
 }
 
 /** Header in which a program names itself. */
@@ -133,11 +139,12 @@ async function isAbsent(path: string): Promise<boolean> {
 /**
  * Identifies the caller of a request on the socket; `undefined` for an unknown token.
  *
- * @throws {AppError} `invalid` when the program names itself with a value that is not a name.
+ * @throws {AppError} `invalid` when the program names itself with a value that is not a name;
+ * `forbidden` when the Person of the token does not exist any more.
  */
 export async function identify(
   request: Request,
-  host: StoredTokens & { readonly dirs: DataDir; readonly tokens: RunTokens },
+  host: TokenHost & { readonly dirs: DataDir; readonly tokens: RunTokens },
 ): Promise<Caller | undefined> {
   const header = request.headers.get("authorization");
   const client = clientOf(request);
@@ -169,16 +176,20 @@ export function identifyStep(
 /**
  * Identifies the caller of a request from the network, where a bearer token is required.
  *
- * @throws {AppError} `invalid` when the program names itself with a value that is not a name.
+ * @throws {AppError} as {@linkcode identify}.
  */
 export async function identifyByToken(
   request: Request,
-  tokens: StoredTokens,
+  host: TokenHost,
 ): Promise<Caller | undefined> {
   const text = /^Bearer (\S+)$/.exec(request.headers.get("authorization") ?? "")?.[1] ?? "";
-  const token = await findToken(text, tokens);
+  const token = await findToken(text, host);
   if (token === undefined) return undefined;
-  return { name: `token ${token.name}`, role: token.role, ...clientOf(request) };
+  const person = personOf(token, host.catalog);
+  const client = clientOf(request);
+  if (person === undefined) return { name: `token ${token.name}`, role: token.role, ...client };
+  const role = lowerRole(token.role, person.role);
+  return { name: person.name, person: person.name, role, ...client };
 }
 
 /**

@@ -6,7 +6,10 @@
  */
 
 import type { Output } from "../api/operations.ts";
-import type { Role } from "../base/roles.ts";
+import { defined } from "../base/defined.ts";
+import { lowerRole, type Role } from "../base/roles.ts";
+import type { Catalog } from "../resources/catalog.ts";
+import { type FoundPerson, personNamed } from "./persons.ts";
 import { sha256Hex, toHex } from "../base/bytes.ts";
 import { rfc3339, type WallClock } from "../base/clock.ts";
 import { MAX_DURATION, MAX_DURATION_SECS } from "../base/duration.ts";
@@ -17,7 +20,10 @@ import type { TokenStore } from "../store/audit_store.ts";
 
 /** The properties of a token that is to be made. */
 export interface TokenRequest {
-  readonly role: Role;
+  /** Its highest role; that of its Person if absent, else `read_only`. */
+  readonly role?: Role;
+  /** Name of the Person that it is for. */
+  readonly person?: string;
   /** Seconds until it expires. */
   readonly ttlSecs: number;
   /** The purpose of the token, in the owner's words. */
@@ -51,8 +57,12 @@ export interface NewToken {
  * @throws {AppError} `usage` when its name or its lifetime is not allowed.
  */
 export function newToken(
-  { role, ttlSecs, name }: TokenRequest,
-  { newId, clock }: { readonly newId: NewId; readonly clock: WallClock },
+  { role, ttlSecs, name, person: named }: TokenRequest,
+  { newId, clock, catalog }: {
+    readonly newId: NewId;
+    readonly clock: WallClock;
+    readonly catalog: Catalog;
+  },
 ): NewToken {
   if (!Number.isInteger(ttlSecs) || ttlSecs < 1 || ttlSecs > MAX_DURATION_SECS) {
     const message = `A token is valid for 1s to ${MAX_DURATION}, not for ${ttlSecs} seconds`;
@@ -64,10 +74,29 @@ export function newToken(
       "The name of a token has 1 to 100 characters, all of them printable",
     );
   }
+  const person = named === undefined ? undefined : personNamed(catalog, named);
+  if (named !== undefined && person === undefined) {
+    throw new AppError("not_found", `No Person "${named}": "svc get persons" lists them`);
+  }
   const token = PREFIX + toHex(crypto.getRandomValues(new Uint8Array(32)));
   const [id, now] = [newId(), clock.now()];
-  const record = { id, name, role, createdAt: now, expiresAt: now + ttlSecs * 1000 };
-  return { token, record, shown: { token, id, role, expires_at: rfc3339(record.expiresAt) } };
+  const record = {
+    id,
+    name,
+    role: role ?? person?.role ?? "read_only",
+    ...defined({ person: person?.name }),
+    // Where the clock was set back, too, a token is younger than its Person.
+    createdAt: Math.max(now, person?.since ?? now),
+    expiresAt: now + ttlSecs * 1000,
+  };
+  const shown = {
+    token,
+    id,
+    role: person === undefined ? record.role : lowerRole(record.role, person.role),
+    ...defined({ person: person?.name }),
+    expires_at: rfc3339(record.expiresAt),
+  };
+  return { token, record, shown };
 }
 
 /** Stores the hash of a token, which makes the token valid. */
@@ -84,6 +113,25 @@ export async function findToken(
   const token = await store.findToken(sha256Hex(text));
   if (token === undefined || token.revokedAt !== undefined) return undefined;
   return token.expiresAt > clock.now() ? token : undefined;
+}
+
+/**
+ * The Person of a token as it is now; `undefined` for a token of nobody in particular.
+ *
+ * @throws {AppError} `forbidden` if that Person does not exist any more. A Person that was made later
+ * under the same name is another one.
+ */
+export function personOf(
+  { person: name, createdAt }: ControlToken,
+  catalog: Catalog,
+): FoundPerson | undefined {
+  if (name === undefined) return undefined;
+  const person = personNamed(catalog, name);
+  if (person !== undefined && person.since <= createdAt) return person;
+  throw new AppError(
+    "forbidden",
+    `This token is for the Person "${name}", who does not exist any more: ask an admin for a new one`,
+  );
 }
 
 /**

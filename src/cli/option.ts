@@ -21,6 +21,7 @@ type CompletedName =
   | "agent"
   | "connection"
   | "notification"
+  | "person"
   | "project"
   | "sandbox"
   | "secretstore"

@@ -6,8 +6,10 @@
 
 import type { ACCESS_OPERATIONS } from "../api/access_operations.ts";
 import type { Clock } from "../base/clock.ts";
+import { defined } from "../base/defined.ts";
 import type { NewId } from "../base/ids.ts";
 import { keepToken, newToken, revokeToken } from "../auth/tokens.ts";
+import type { Catalog } from "../resources/catalog.ts";
 import type { AuditLog } from "./records/audit_log.ts";
 import type { Handlers } from "./server/server.ts";
 import type { AuditStore, TokenStore } from "../store/audit_store.ts";
@@ -17,6 +19,7 @@ interface AccessHost extends AuditLog {
   readonly store: AuditStore & TokenStore;
   readonly clock: Clock;
   readonly newId: NewId;
+  readonly catalog: Catalog;
 }
 
 /** The handlers, by name of the operation. */
@@ -24,8 +27,8 @@ export function accessHandlers(
   host: AccessHost,
 ): Pick<Handlers, keyof typeof ACCESS_OPERATIONS> {
   return {
-    async "token.create"({ role, ttl_secs: ttlSecs, name }, caller) {
-      const made = newToken({ role, ttlSecs, name }, host);
+    async "token.create"({ role, person, ttl_secs: ttlSecs, name }, caller) {
+      const made = newToken({ ttlSecs, name, ...defined({ role, person }) }, host);
       const audited = { operation: "token.create", targets: [name], caller };
       await host.audited(audited, () => keepToken(made, host.store));
       return made.shown;

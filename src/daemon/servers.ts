@@ -149,8 +149,9 @@ function controlPlane(
     inherited: stepEnv,
     onOutput: state.telemetry.onOutput,
   });
-  const { clock, log, newId, secrets, runtime } = state;
-  const host = { ...operations, ...auditLog, clock, log, newId, metrics, secrets, runtime, signal };
+  const { clock, log, newId, secrets, runtime, events } = state;
+  const parts = { clock, log, newId, metrics, secrets, runtime, events, signal };
+  const host = { ...operations, ...auditLog, ...parts };
   return (identify) => controlHandler({ ...host, identify });
 }
 

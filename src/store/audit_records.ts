@@ -86,7 +86,7 @@ export interface ControlEvent {
   readonly operation: string;
   /** Object of the operation, such as `secretstore/github`. */
   readonly target: string;
-  /** Caller: `socket`, `plugin`, `step`, or the name of a token. */
+  /** Caller: `socket`, `plugin`, `step`, the name of a Person, or that of a token (`token ci`). */
   readonly caller: string;
   /** Program through which it came, as that says itself; absent where it did not. */
   readonly client?: string;
@@ -113,7 +113,10 @@ export interface ControlToken {
   readonly id: string;
   /** Purpose of the token, in the owner's words. */
   readonly name: string;
+  /** Its highest role; it acts with the lower of this and the role of its Person. */
   readonly role: "read_only" | "operator" | "admin";
+  /** Name of the Person that it is for; absent for a token of nobody in particular. */
+  readonly person?: string;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   /** Milliseconds since the epoch. */

@@ -13,6 +13,7 @@ import {
 import { DatabaseSync } from "node:sqlite";
 import { setClock } from "../helpers/manual_clock.ts";
 import { MAX_DURATION_SECS } from "../../src/base/duration.ts";
+import { Catalog } from "../../src/resources/catalog.ts";
 import { newToken } from "../../src/auth/tokens.ts";
 import { type ControlRig, controlTest } from "../rigs/control_rig.ts";
 
@@ -77,7 +78,7 @@ controlTest(
   async (rig) => {
     using db = new DatabaseSync(rig.dirs.database);
     const insert = db.prepare(
-      `INSERT INTO control_tokens VALUES (?, ?, 'old', 'admin', 1, ?, NULL)`,
+      `INSERT INTO control_tokens VALUES (?, ?, 'old', 'admin', 1, ?, NULL, NULL)`,
     );
     for (const [n, ms] of TOO_LATE.entries()) insert.run(`01J${n}`, `hash${n}`, BigInt(ms));
     insert.run("01J9", "hash9", 8_641_763_793_599_913);
@@ -92,7 +93,12 @@ controlTest(
 );
 
 Deno.test("a name is measured in characters, not in halves of them", () => {
-  const host = { clock: setClock(1), newId: () => "01J", store: undefined as never };
+  const host = {
+    clock: setClock(1),
+    newId: () => "01J",
+    store: undefined as never,
+    catalog: new Catalog(),
+  };
   const { shown } = newToken({ role: "admin", ttlSecs: 1, name: "😀".repeat(100) }, host);
   equal(shown.expires_at, "1970-01-01T00:00:01.001Z");
 });

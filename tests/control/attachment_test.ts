@@ -15,6 +15,8 @@ import { createLog } from "../../src/base/log.ts";
 import { RuntimeFiles } from "../../src/base/runtime_files.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import type { AttachedFile } from "../../src/control/server/input_reader.ts";
+import { EventHub } from "../../src/base/event_hub.ts";
+import type { DaemonEvents } from "../../src/store/events.ts";
 import { controlHandler, type Handlers } from "../../src/control/server/server.ts";
 import { serve } from "../../src/http/server/serve.ts";
 import { known } from "../helpers/known_secrets.ts";
@@ -49,6 +51,7 @@ async function serverRig(handle: Handle) {
     } as unknown as Handlers,
     runtime: { filesOf: (name) => new RuntimeFiles(name, dir.path, undefined) },
     resolve: (_record, given) => Promise.resolve(given),
+    events: new EventHub<DaemonEvents>({ error() {} }),
     identify({ headers }) {
       const [, taskId] = /^Bearer step-(.*)$/.exec(headers.get("authorization") ?? "") ?? [];
       const caller: Caller = taskId === undefined

@@ -14,6 +14,8 @@ import {
 import { connect } from "../../src/api/client.ts";
 import { ASK_AGAIN, ASKED_HEADER, TIME_HEADER } from "../../src/api/fresh_request.ts";
 import { createLog } from "../../src/base/log.ts";
+import { EventHub } from "../../src/base/event_hub.ts";
+import type { DaemonEvents } from "../../src/store/events.ts";
 import { controlHandler, type Handlers } from "../../src/control/server/server.ts";
 import { ManualClock } from "../helpers/manual_clock.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
@@ -30,6 +32,7 @@ function serverRig() {
       status: noted("status"),
     } as unknown as Handlers,
     resolve: (_record, given) => Promise.resolve(given),
+    events: new EventHub<DaemonEvents>({ error() {} }),
     identify: () =>
       Promise.resolve({ kind: "socket", role: "admin", client: undefined, id: "socket" } as never),
     auditRefusal: () => Promise.resolve(),

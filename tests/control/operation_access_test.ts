@@ -29,6 +29,9 @@ import { AppError } from "../../src/base/errors.ts";
 import { idFactory } from "../../src/base/ids.ts";
 import { RuntimeFiles } from "../../src/base/runtime_files.ts";
 import { createLog } from "../../src/base/log.ts";
+import { EventHub } from "../../src/base/event_hub.ts";
+import { Catalog } from "../../src/resources/catalog.ts";
+import type { DaemonEvents } from "../../src/store/events.ts";
 import { controlHandler, type Handlers } from "../../src/control/server/server.ts";
 import { known } from "../helpers/known_secrets.ts";
 import { tempStore } from "../helpers/temp_store.ts";
@@ -253,6 +256,7 @@ async function serverRig() {
   const host = {
     handlers,
     resolve,
+    events: new EventHub<DaemonEvents>({ error() {} }),
     auditRefusal: (operation: string) => Promise.resolve(void refused.push(operation)),
     metrics: () => Promise.resolve(new Response("")),
     signal: new AbortController().signal,
@@ -262,7 +266,7 @@ async function serverRig() {
     clock,
     secrets: known(),
   };
-  const base = { store: temp.store, clock, newId, dirs, tokens };
+  const base = { store: temp.store, catalog: new Catalog(), clock, newId, dirs, tokens };
   const onSocket = controlHandler({ ...host, identify: (request) => identify(request, base) });
   const overNetwork = controlHandler({
     ...host,

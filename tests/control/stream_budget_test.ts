@@ -8,6 +8,8 @@ import { match, ok, strictEqual as equal } from "node:assert/strict";
 import type { Role } from "../../src/base/roles.ts";
 import { defined } from "../../src/base/defined.ts";
 import { createLog } from "../../src/base/log.ts";
+import { EventHub } from "../../src/base/event_hub.ts";
+import type { DaemonEvents } from "../../src/store/events.ts";
 import { controlHandler, type Handlers } from "../../src/control/server/server.ts";
 import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
 import { ManualClock } from "../helpers/manual_clock.ts";
@@ -36,6 +38,7 @@ function serverRig() {
       status: () => Promise.resolve({}),
     } as unknown as Handlers,
     resolve: (_record, given) => Promise.resolve(given),
+    events: new EventHub<DaemonEvents>({ error() {} }),
     identify: ({ headers }) =>
       Promise.resolve({ name: "socket", role: headers.get("x-role") as Role }),
     auditRefusal: () => Promise.resolve(),

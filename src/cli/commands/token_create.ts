@@ -7,6 +7,7 @@
 import type { Input, Output } from "../../api/operations.ts";
 import { ROLES } from "../../base/roles.ts";
 import { systemClock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import { AppError } from "../../base/errors.ts";
 import { idFactory } from "../../base/ids.ts";
@@ -25,9 +26,13 @@ import { jsonText } from "../json_text.ts";
 const OPTIONS = [
   {
     flags: "--role <role>",
-    help: "role of its bearer",
+    help: "highest role of its bearer (default: that of its Person, else read_only)",
     choices: ROLES,
-    fallback: "read_only",
+  },
+  {
+    flags: "--person <name>",
+    help: "Person that it is for: it acts in this name, with at most the role of the Person",
+    complete: "person",
   },
   { flags: "--ttl <duration>", value: DURATION, help: "how long it is valid", fallback: "30d" },
   { flags: "--name <text>", help: "what it is for", fallback: "unnamed" },
@@ -42,18 +47,20 @@ export const command: Command = defineCommand({
   options: OPTIONS,
   examples: [
     "svc token create --role operator --ttl 30d --name laptop",
+    "svc token create --person ada --name laptop",
     "SVC_TOKEN=$(svc token create --role admin --ttl 1h) svc apply -f crd.yaml",
   ],
   async run(context) {
-    const { role, ttl, name } = context.options;
-    const input = { role, ttl_secs: ttl, name };
+    const { role, person, ttl, name } = context.options;
+    const input = { ttl_secs: ttl, name, ...defined({ role, person }) };
     const made = await create(input, context);
     if (context.options.output === "json") {
       return context.io.out(jsonText(made));
     }
     context.io.out(`${made.token}\n`);
+    const whose = made.person === undefined ? "" : ` for ${made.person},`;
     context.io.err(
-      `Token ${made.id} of role ${made.role} until ${made.expires_at}. It is not shown again\n`,
+      `Token ${made.id}${whose} of role ${made.role} until ${made.expires_at}. It is not shown again\n`,
     );
   },
 });
@@ -76,11 +83,12 @@ async function create(
 
 /** Creates the token in the data directory itself, while no daemon runs on it. */
 async function createOffline(
-  { role, ttl_secs: ttlSecs, name }: Input<"token.create">,
+  { role, person, ttl_secs: ttlSecs, name }: Input<"token.create">,
   dir: DataDir,
   { env, err }: Pick<Io, "env" | "err">,
 ): Promise<NewToken> {
   const { keepToken, newToken } = await import("../../auth/tokens.ts");
+  const { Catalog } = await import("../../resources/catalog.ts");
   const { checkStorage } = await import("../../storage/check_storage.ts");
   const { openStorage } = await import("../../storage/open_storage.ts");
   const clock = systemClock;
@@ -93,8 +101,8 @@ async function createOffline(
     clock,
     onNote: (text) => err(`note: ${text}\n`),
   });
-  const host = { store: storage.store, clock, newId };
-  const made = newToken({ role, ttlSecs, name }, host);
+  const catalog = new Catalog(await storage.store.loadResources());
+  const made = newToken({ ttlSecs, name, ...defined({ role, person }) }, { clock, newId, catalog });
   await keepToken(made, storage.store);
   return made.shown;
 }

@@ -28,6 +28,7 @@ import { type AttachedFile, type AttachmentHost, readInput } from "./input_reade
 import { InputChecks } from "./inputs.ts";
 import { type ResolveRecord, resolveReferences } from "./references.ts";
 import { StreamBudget } from "./stream_budget.ts";
+import { type RightsHost, watchRights } from "./stream_rights.ts";
 
 /** One handler for each operation, with the types of its definition. */
 export type Handlers =
@@ -53,12 +54,10 @@ export type Handlers =
   };
 
 /** The handlers of the operations, and the parts that every call uses. */
-export interface ControlHost extends Core, AttachmentHost {
+export interface ControlHost extends Core, AttachmentHost, RightsHost {
   readonly handlers: Handlers;
   /** Finds the records that an input names. */
   readonly resolve: ResolveRecord;
-  /** The caller of a request; `undefined` for an unknown token. */
-  readonly identify: (request: Request) => Promise<Caller | undefined>;
   readonly auditRefusal: (operation: string, caller: Caller) => Promise<void>;
   /** Hides secrets in answers. */
   readonly secrets: KnownSecrets;
@@ -168,11 +167,13 @@ async function answer(
       inputs.check(name, operation, body);
       const input = await resolveReferences(body, operation, resolverFor(operation, caller, host));
       checkOwn(input, operation, caller);
-      const signal = AbortSignal.any([host.signal, request.signal]);
       const doubt = freshness.findDoubt(request, operation);
       if (doubt !== undefined) return doubt;
       const isStream = operation.output.form === "lines";
       if (isStream) during.use(STREAMS.begin(caller.role));
+      const rights = isStream ? during.use(watchRights(request, caller, host)).signal : undefined;
+      const signals = [host.signal, request.signal];
+      const signal = AbortSignal.any(rights === undefined ? signals : [...signals, rights]);
       const handle = host.handlers[name as OperationName] as Handle;
       const extra = isStream ? signal : await given.attached(signal);
       const result = handle(input, caller, extra);
@@ -180,6 +181,7 @@ async function answer(
       return await streamResponse(result as AsyncGenerator<unknown>, host.log, {
         during,
         client: request.signal,
+        rights,
       });
     },
   );
@@ -239,7 +241,12 @@ async function asCaller(
 async function streamResponse(
   lines: AsyncGenerator<unknown>,
   log: Log,
-  { during, client }: { readonly during: DisposableStack; readonly client: AbortSignal },
+  { during, client, rights }: {
+    readonly during: DisposableStack;
+    readonly client: AbortSignal;
+    /** Aborts when the caller loses its rights: nothing is sent from then on. */
+    readonly rights: AbortSignal | undefined;
+  },
 ): Promise<Response> {
   const encode = (value: unknown) => new TextEncoder().encode(JSON.stringify(value) + "\n");
   let next: IteratorResult<unknown> | undefined = await lines.next();
@@ -255,12 +262,14 @@ async function streamResponse(
         const { done, value } = next ?? await lines.next();
         next = undefined;
         if (gone) return;
+        rights?.throwIfAborted();
         if (done === true) {
           begun.dispose();
           controller.close();
         } else controller.enqueue(encode(value));
       } catch (error) {
-        log.error("stream failed", { error });
+        if (rights?.aborted !== true) log.error("stream failed", { error });
+        else await lines.return(undefined);
         begun.dispose();
         controller.error(error);
       }

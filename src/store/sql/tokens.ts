@@ -17,13 +17,15 @@ export async function createToken(
   hash: string,
 ): Promise<void> {
   await db.run(
-    "INSERT INTO control_tokens VALUES (?, ?, ?, ?, ?, ?, NULL)",
+    `INSERT INTO control_tokens (id, hash, name, role, created_at, expires_at, person)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
     token.id,
     hash,
     token.name,
     token.role,
     token.createdAt,
     token.expiresAt,
+    token.person ?? null,
   );
 }
 
@@ -31,7 +33,7 @@ export async function createToken(
  * Earlier versions accepted times that a number cannot hold; they are read as the last possible
  * time.
  */
-export const TOKEN_COLUMNS = `id, name, role, created_at, revoked_at,
+export const TOKEN_COLUMNS = `id, name, role, person, created_at, revoked_at,
   CASE WHEN expires_at > ${LAST_TIME_MS} THEN ${LAST_TIME_MS} ELSE expires_at END AS expires_at`;
 
 /** The token with this hash. */
@@ -61,6 +63,7 @@ export function toToken(row: Row): ControlToken {
     id: text(row, "id"),
     name: text(row, "name"),
     role: text(row, "role") as ControlToken["role"],
+    ...row["person"] === null ? {} : { person: text(row, "person") },
     createdAt: number(row, "created_at"),
     expiresAt: number(row, "expires_at"),
     ...optionalNumber(row, "revoked_at", "revokedAt"),

@@ -18,10 +18,13 @@ eachStore(
   async (store, tested) => {
     await store.createToken(token(1), "hash 1");
     await store.createToken(token(2), "hash 2");
+    await store.createToken({ ...token(3), person: "ada" }, "hash 3");
     const again = await tested.restart();
     deepEqual(await again.findToken("hash 1"), token(1));
-    equal(await again.findToken("hash 3"), undefined);
-    deepEqual(await again.listTokens(), [token(2), token(1)], "newest first");
+    equal(await again.findToken("hash 4"), undefined);
+    const ofAda = { ...token(3), person: "ada" };
+    deepEqual(await again.findToken("hash 3"), ofAda);
+    deepEqual(await again.listTokens(), [ofAda, token(2), token(1)], "newest first");
   },
 );
 

@@ -165,6 +165,8 @@ const MIGRATIONS: readonly string[] = [
     paused_at INTEGER NOT NULL, until INTEGER
   );
   DROP FUNCTION IF EXISTS placed(text[]); -- it gives the project, too
+  -- Name of the Person in whose place the token acts.
+  ALTER TABLE control_tokens ADD COLUMN person TEXT;
   `,
 ];
 

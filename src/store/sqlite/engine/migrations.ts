@@ -141,6 +141,8 @@ const MIGRATIONS: readonly string[] = [
     project TEXT NOT NULL PRIMARY KEY, reason TEXT NOT NULL, paused_by TEXT NOT NULL,
     paused_at INTEGER NOT NULL, until INTEGER
   ) STRICT, WITHOUT ROWID;
+  -- Name of the Person in whose place the token acts.
+  ALTER TABLE control_tokens ADD COLUMN person TEXT;
   `,
 ];
 

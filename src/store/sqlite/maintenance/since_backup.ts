@@ -71,7 +71,13 @@ function hasTable(db: Database, name: string): boolean {
 }
 
 function tokensOf(db: Database): HashedToken[] {
-  return db.all(`SELECT hash, ${TOKEN_COLUMNS} FROM control_tokens ORDER BY id`)
+  const hasPersons = db.get(
+    "SELECT 1 FROM pragma_table_info('control_tokens') WHERE name = 'person'",
+  );
+  const table = hasPersons === undefined
+    ? "(SELECT *, NULL AS person FROM control_tokens)" // of an earlier version
+    : "control_tokens";
+  return db.all(`SELECT hash, ${TOKEN_COLUMNS} FROM ${table} ORDER BY id`)
     .map((row) => ({ ...toToken(row), hash: text(row, "hash") }));
 }
 
@@ -90,7 +96,8 @@ export function keepRevocations(copy: Database, replaced: FormerRecords, now: nu
       hash,
     );
     copy.run(
-      "INSERT OR IGNORE INTO control_tokens VALUES (?, ?, ?, ?, ?, ?, ?)",
+      `INSERT OR IGNORE INTO control_tokens
+       (id, hash, name, role, created_at, expires_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
       id,
       hash,
       name,
@@ -132,8 +139,8 @@ function isValid({ revokedAt, expiresAt }: ControlToken, now: number): boolean {
   return revokedAt === undefined && expiresAt > now;
 }
 
-function identityOf({ id, hash, name, role, expiresAt }: HashedToken): string {
-  return JSON.stringify([id, hash, name, role, expiresAt]);
+function identityOf({ id, hash, name, role, person, expiresAt }: HashedToken): string {
+  return JSON.stringify([id, hash, name, role, person, expiresAt]);
 }
 
 /** Takes over how far messages have come that wait in the copy, so that none is sent twice. */
