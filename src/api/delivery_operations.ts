@@ -43,6 +43,8 @@ export interface Explanation {
       readonly signed: Readonly<Record<string, boolean>>;
     }[];
   }[];
+  /** The steps whose waits it ended. */
+  readonly ended_waits: readonly { readonly task_id: string; readonly step: string }[];
   /** Changes that would make the signature valid, most likely first. */
   readonly diagnoses: readonly { readonly cause: string; readonly message: string }[];
   readonly advice: readonly string[];

@@ -303,7 +303,14 @@ export const TASK_OPERATIONS = {
   }),
   "task.continue": defineOperation({
     summary: "Ends the wait of a step by hand, so that its task goes on",
-    input: { id: TASK, step: TEXT, reason: TEXT },
+    input: {
+      id: TASK,
+      step: TEXT,
+      reason: TEXT,
+      set: Type.Optional(Type.Record(Type.String(), Type.String(), {
+        description: "Outputs of the step, by name",
+      })),
+    },
     output: json<{ readonly id: string; readonly step: string }>(),
     role: "operator",
     console: true,

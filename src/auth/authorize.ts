@@ -20,7 +20,7 @@ const RUNS: Readonly<Record<RunKind, string>> = {
 
 const OWN = {
   task: "its own task",
-  delivery: "the delivery that started its own task",
+  delivery: "the delivery that started its own task, and those that it waited for",
   project: "its own project",
 } as const;
 
@@ -64,9 +64,11 @@ export function checkOwn(input: JsonObject, { grants }: Access, { grant }: Calle
     if ((named ?? DEFAULT_PROJECT) === grant.project) return;
     throw refused(OWN.project);
   }
-  const own = scope.own === "task" ? grant.taskId : grant.deliveryId;
+  const own: readonly unknown[] = scope.own === "task"
+    ? [grant.taskId]
+    : [grant.deliveryId, ...grant.waitedFor ?? []];
   const ids = [named].flat();
-  if (own === undefined || ids.length === 0 || ids.some((id) => id !== own)) {
+  if (ids.length === 0 || ids.some((id) => id === undefined || !own.includes(id))) {
     throw refused(OWN[scope.own]);
   }
 }

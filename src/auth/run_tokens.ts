@@ -19,6 +19,8 @@ export interface Grant {
   readonly ownOnly?: true;
   /** The delivery that started this task. */
   readonly deliveryId?: string;
+  /** The deliveries whose events ended waits of this task. */
+  readonly waitedFor?: readonly string[];
   /** The file with the body that a plugin works on. */
   readonly body?: GivenFile;
 }

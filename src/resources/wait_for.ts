@@ -167,8 +167,15 @@ function checkPart(part: WaitForPart, at: FieldPath): Finding[] {
   }
 }
 
+/** Outputs that every wait has, and those of a message. */
+const OWN_OUTPUTS = ["which", "timed_out", "delivery_id", "message", "text"];
+
 /** Checks the expressions over what came. */
 function seen(part: WaitForPart, at: FieldPath): Finding[] {
+  const own = Object.keys(part.outputs ?? {}).find((name) => OWN_OUTPUTS.includes(name));
+  if (own !== undefined) {
+    return [errorAt([...at, "outputs", own], `The wait has an output "${own}" of its own`)];
+  }
   const known = part.trigger === undefined ? OF_MESSAGES : OF_EVENTS;
   return [
     ...checkExpression(part.if, [...at, "if"], known),

@@ -4,10 +4,17 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
+import {
+  deepStrictEqual as deepEqual,
+  match,
+  notStrictEqual as notEqual,
+  strictEqual as equal,
+} from "node:assert/strict";
+import { join } from "node:path";
+import { parse } from "yaml";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, trigger } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, programTest } from "../helpers/program.ts";
+import { ONE_PROGRAM, programTest, ROOT } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
 const OPEN = { webhook: { allowUnsigned: true } };
@@ -79,3 +86,70 @@ programTest("a step waits for the event of its own commit, before and after", as
   match((await daemon.svc(["logs", two])).stdout, /was failure/);
   deepEqual(await daemon.json("get", "waits"), []);
 });
+
+programTest("the example of waiting for an event ships what CI has passed", async () => {
+  const page = await Deno.readTextFile(join(ROOT, "docs/workflows.md"));
+  const [, example = ""] = /^### For an event\n\n```yaml\n(.*?)^```/ms.exec(page) ?? [];
+  await using daemon = await startDaemon(ONE_PROGRAM);
+  const text = example.replace("$(git rev-parse HEAD)", "abc");
+  notEqual(text, example);
+  const manifests = text.split(/^---\n/m).map((one) => parse(one) as Manifest);
+  await daemon.apply(...manifests, trigger("ship", { ...OPEN, workflow: "ship" }));
+  const fire = (sha: string) => {
+    const payload = { workflow_run: { head_sha: sha, status: "completed", conclusion: "success" } };
+    const file = join(daemon.path, "event.json");
+    Deno.writeTextFileSync(file, JSON.stringify(payload));
+    return daemon.svc(["trigger", "fire", "ci-results", "-f", file]);
+  };
+  const task = await send(daemon, "ship", {});
+  await waiting(daemon, 1);
+  match((await fire("other")).stdout, /only waited for/);
+  match((await daemon.svc(["get", "task", task])).stdout, /waiting/);
+  await fire("abc");
+  equal((await daemon.svc(["task", "wait", task])).code, 0);
+  const [ended] = (await daemon.tasks()).filter(({ id }) => id === task);
+  const ci = ended?.steps[1]?.outputs ?? {};
+  equal(ci["conclusion"], "success");
+  const explained = await daemon.svc(["delivery", "explain", String(ci["delivery_id"])]);
+  match(explained.stdout, new RegExp(`ended the wait ci of task/${task}`));
+});
+
+programTest(
+  "a wait that times out fails, or goes on; one continued by hand has its outputs",
+  async () => {
+    await using daemon = await startDaemon(ONE_PROGRAM);
+    const never = { ...CI, timeout: "1s" };
+    await daemon.apply(
+      WAITED,
+      workflow("strict", never),
+      workflow("lax", { ...never, onTimeout: "continue", outputs: {} }),
+      workflow("long", CI),
+      workflow("nowhere", { ...CI, trigger: "gone" }),
+      ...["strict", "lax", "long", "nowhere"].map((name) =>
+        trigger(name, { ...OPEN, workflow: name })
+      ),
+    );
+    const stepsOf = async (id: string) =>
+      (await daemon.tasks()).find((task) => task.id === id)?.steps ?? [];
+    const strict = await send(daemon, "strict", { sha: "a" });
+    await daemon.svc(["task", "wait", strict]);
+    match((await stepsOf(strict))[1]?.reason ?? "", /an event of trigger checks that did not come/);
+    const lax = await send(daemon, "lax", { sha: "a" });
+    await daemon.svc(["task", "wait", lax]);
+    deepEqual((await stepsOf(lax))[1]?.outputs, { timed_out: "true" });
+    const nowhere = await send(daemon, "nowhere", { sha: "a" });
+    await daemon.svc(["task", "wait", nowhere]);
+    match((await stepsOf(nowhere))[1]?.reason ?? "", /no Trigger "gone" in project "default"/);
+    const empty = await send(daemon, "long", { sha: "" });
+    await daemon.svc(["task", "wait", empty]);
+    match((await stepsOf(empty))[1]?.reason ?? "", /"payload.sha" in "match" gave nothing/);
+    const long = await send(daemon, "long", { sha: "a" });
+    await waiting(daemon, 1);
+    const done = await daemon.svc([
+      ...["task", "continue", long, "ci", "--set", "conclusion=fine", "--reason", "CI is down"],
+    ]);
+    equal(done.code, 0, done.stderr);
+    await daemon.svc(["task", "wait", long]);
+    match((await daemon.svc(["logs", long])).stdout, /was fine/);
+  },
+);

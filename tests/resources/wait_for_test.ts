@@ -81,6 +81,10 @@ const REFUSED: readonly [step: string, says: RegExp][] = [
   ],
   ["waitFor: {message: false, timeout: 1h}", /has message: true/],
   ["waitFor: {message: true, if: payload.a, timeout: 1h}", /no variable "payload"/],
+  [
+    "waitFor: {trigger: ci, match: {payload.a: x}, outputs: {delivery_id: payload.b}, timeout: 1h}",
+    /"delivery_id" of its own/,
+  ],
   ["waitFor: {for: 1m, if: 'true'}", /"if" is not for a wait with "for"/],
   ["waitFor: {for: 1m, timeout: 5m}", /is over at that, so it has no "timeout"/],
   ["waitFor: {any: [{message: true}], timeout: 1h}", /waitFor\.any: .*2 to 10/],

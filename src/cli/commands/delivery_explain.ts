@@ -55,6 +55,7 @@ function toLines(found: Explanation): string[] {
         `${markOf(part, part.expression)}${sawText(part)}`
       ),
     ]),
+    ...found.ended_waits.map(({ task_id, step }) => `ended the wait ${step} of task/${task_id}`),
     ...diagnoses.map(({ message }) => `would pass: ${message}`),
     ...advice.map((line) => `next: ${line}`),
   ];

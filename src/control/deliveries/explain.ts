@@ -27,13 +27,14 @@ import type { Delivery, StoredDelivery } from "../../store/delivery_records.ts";
 import type { KeyUseStore } from "../../store/delivery_store.ts";
 import type { SourceEvent } from "../../store/source_event_records.ts";
 import { deliveryView } from "../records/views.ts";
+import type { WaitStore } from "../../store/wait_store.ts";
 import { keyUseView } from "../records/key_use_view.ts";
 import { findStored } from "./find_stored.ts";
 import type { RecordStore } from "../records/record_type.ts";
 
 /** The stored deliveries, and the triggers whose stages and keys explain them. */
 export interface ExplainHost extends ExplainingHost {
-  readonly store: RecordStore & KeyUseStore;
+  readonly store: RecordStore & KeyUseStore & Pick<WaitStore, "listWaitsOfDeliveries">;
   readonly keyUses: KeyUses;
   readonly clock: Clock;
   readonly secrets: KnownSecrets;
@@ -53,12 +54,14 @@ export async function explain(id: string, host: ExplainHost): Promise<Explanatio
   const event = await host.store.findEventOfDelivery(delivery.id);
   const explained = await explainEvents(stored, trigger, eventsOf(delivery, event), host);
   const diagnoses = await diagnoseSignature(stored, trigger, host);
+  const ended = await host.store.listWaitsOfDeliveries([delivery.id]);
   return host.secrets.redactAll<Explanation>({
     delivery: deliveryView(delivery),
     stages: Object.entries(stages).map(([stage, ms]) => ({ stage, after_ms: ms })),
     authentication: explainAuthentication(delivery),
     ...defined({ condition, source_event_id: event?.id }),
     ...explained,
+    ended_waits: ended.map(({ taskId, step }) => ({ task_id: taskId, step })),
     diagnoses: diagnoses.map(({ cause, message }) => ({ cause, message })),
     advice: [
       ...advise(stored, trigger, host),

@@ -23,6 +23,9 @@ export interface ContinueHost
   readonly store: TasksHost["store"] & Pick<WaitStore, "endWait">;
 }
 
+/** The name of an output, and most characters of one. */
+const OUTPUT = /^[A-Za-z_][A-Za-z0-9_-]{0,62}$/;
+const MAX_OUTPUT = 64 * 1024;
 /** Most characters of a reason. */
 const MAX_REASON = 500;
 
@@ -33,12 +36,21 @@ const MAX_REASON = 500;
  * @throws {AppError} `not_found`; `invalid` without a reason; `conflict` if the step does not wait.
  */
 export async function continueTask(
-  { id, step, reason }: Input<"task.continue">,
+  { id, step, reason, set = {} }: Input<"task.continue">,
   caller: Caller,
   host: ContinueHost,
 ): Promise<Output<"task.continue">> {
   if (reason.trim() === "" || reason.length > MAX_REASON) {
     throw new AppError("invalid", `A reason has 1 to ${MAX_REASON} characters`);
+  }
+  for (const [name, value] of Object.entries(set)) {
+    if (!OUTPUT.test(name) || value.length > MAX_OUTPUT) {
+      throw new AppError(
+        "invalid",
+        `An output has a name of letters, digits, _ and -, and at most ${MAX_OUTPUT} characters: ` +
+          `found "${name.slice(0, 80)}"`,
+      );
+    }
   }
   const task = await findTask(id, host.store);
   const position = task.steps.findIndex((one) => one.id === step);
@@ -57,6 +69,7 @@ export async function continueTask(
         by: "hand",
         who,
         reason: host.secrets.redact(reason.trim().replace(/\s+/g, " ")), // one line of the log
+        ...(Object.keys(set).length === 0 ? {} : { outputs: host.secrets.redactAll(set) }),
       },
       now: host.clock.now(),
     });

@@ -115,6 +115,13 @@ export async function attemptStep(
 const isUntouched = ({ state, startedAt, reason }: StepRecord) =>
   state === "pending" && startedAt === undefined && reason === "";
 
+/** The deliveries whose events ended waits of the task: its steps may read them. */
+function waitedFor({ plan, steps: { records } }: TaskContext): readonly string[] {
+  return plan.steps.flatMap(({ waitFor }, position) =>
+    waitFor === undefined ? [] : records[position]?.outputs?.["delivery_id"] ?? []
+  );
+}
+
 async function attemptOnce(
   positioned: PositionedStep,
   attempt: Attempt,
@@ -128,6 +135,7 @@ async function attemptOnce(
     project,
     taskId,
     deliveryId,
+    waitedFor: waitedFor(attempt.context),
     stepId,
     ...controlOf(positioned.step) === "task" ? { ownOnly: true } : {},
   });
