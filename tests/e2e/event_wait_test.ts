@@ -15,6 +15,7 @@ import { parse } from "yaml";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, trigger } from "../helpers/manifests.ts";
 import { ONE_PROGRAM, programTest, ROOT } from "../helpers/program.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 
 const OPEN = { webhook: { allowUnsigned: true } };
@@ -91,13 +92,14 @@ programTest("the example of waiting for an event ships what CI has passed", asyn
   const page = await Deno.readTextFile(join(ROOT, "docs/workflows.md"));
   const [, example = ""] = /^### For an event\n\n```yaml\n(.*?)^```/ms.exec(page) ?? [];
   await using daemon = await startDaemon(ONE_PROGRAM);
+  await using files = await tempDir();
   const text = example.replace("$(git rev-parse HEAD)", "abc");
   notEqual(text, example);
   const manifests = text.split(/^---\n/m).map((one) => parse(one) as Manifest);
   await daemon.apply(...manifests, trigger("ship", { ...OPEN, workflow: "ship" }));
   const fire = (sha: string) => {
     const payload = { workflow_run: { head_sha: sha, status: "completed", conclusion: "success" } };
-    const file = join(daemon.path, "event.json");
+    const file = join(files.path, "event.json");
     Deno.writeTextFileSync(file, JSON.stringify(payload));
     return daemon.svc(["trigger", "fire", "ci-results", "-f", file]);
   };

@@ -52,7 +52,13 @@ export interface TaskRecord {
   readonly reason: string;
   readonly delivery_id: string;
   readonly restarts: number;
-  readonly steps: readonly { id: string; state: string; exit_code: number | null }[];
+  readonly steps: readonly {
+    id: string;
+    state: string;
+    exit_code: number | null;
+    reason?: string;
+    outputs?: Record<string, string>;
+  }[];
 }
 
 /** A request of a test. */
