@@ -10,6 +10,8 @@ export type StepRecord = {
   readonly state: string;
   /** Number of the last attempt, from 1. */
   readonly attempt: number;
+  /** Number of the round of its `repeat`; absent in the first one, and of a step without. */
+  readonly round?: number;
   readonly exit_code: number | null;
   readonly reason: string;
   /** The kind of failure of a step that failed. */

@@ -65,14 +65,21 @@ export interface InboxEntry {
 export interface PlannedStepView {
   readonly id: string;
   /** `run` is a shell line. */
-  readonly kind: "run" | "agent" | "wait";
+  readonly kind: "run" | "agent" | "wait" | "repeat";
+  /** How often its steps run; absent of a step without `repeat`. */
+  readonly repeat?: { readonly max: number; readonly until: string };
+  /** Id of the step whose `repeat` has it; absent of any other step. */
+  readonly within?: string;
   /** What it waits for, as it is written; absent of a step that runs something. */
   readonly wait_for?: { readonly for?: string | number; readonly until?: string };
   /** Name of the Agent; `null` for a step without one. */
   readonly agent: string | null;
   /** The Agents that take over from it, in this order, and the sandbox that it has with each. */
   readonly fallbacks: readonly Pick<PlannedStepView, "agent" | "sandbox">[];
-  /** Ids of the steps it waits for: those in `needs`, else the step before it. */
+  /**
+   * Ids of the steps it waits for: those in `needs`, else the step before it. The first step of a `repeat`
+   * waits for none, but runs only in its rounds.
+   */
   readonly needs: readonly string[];
   /** Its condition, in CEL. */
   readonly when: string | null;

@@ -49,15 +49,25 @@ export async function describeTask(facts: TaskFacts): Promise<string> {
   const state = text(view["state"]);
   const delivery = text(view["delivery_id"]);
   const steps = Array.isArray(view["steps"]) ? view["steps"].filter(isJsonObject) : [];
+  const repeated = new Set(facts.plan?.flatMap(({ id, within }) => within === undefined ? [] : id));
   const rows = steps.map((step) => [
-    text(step["id"]),
+    `${repeated.has(text(step["id"])) ? "  " : ""}${text(step["id"])}`,
     text(step["state"]),
+    ...repeated.size === 0 ? [] : [String(step["round"] ?? "")],
     step["state"] === "skipped" ? "" : String(step["attempt"] ?? ""),
     String(step["exit_code"] ?? ""),
     lasted(step, now),
     text(step["reason"]),
   ]);
-  const headers = ["STEP", "STATE", "ATTEMPTS", "EXIT", "DURATION", "REASON"];
+  const headers = [
+    "STEP",
+    "STATE",
+    ...repeated.size === 0 ? [] : ["ROUND"],
+    "ATTEMPTS",
+    "EXIT",
+    "DURATION",
+    "REASON",
+  ];
   const sessions = new Set(steps.flatMap(({ session }) => text(session) || []));
   const open = state === "pending" || state === "running" || state === "waiting";
   const waitsFor = part(view, "waits_for");

@@ -16,6 +16,7 @@ import {
 import { endpointOf } from "../resources/endpoints.ts";
 import { type PlatformUse, platformUses } from "../resources/platform_uses.ts";
 import type { Resource } from "../resources/resource.ts";
+import { allSteps } from "../resources/step_list.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { WorkflowSpec } from "../resources/workflow.ts";
 import { type Connection, findConnection, readToken } from "./find_connection.ts";
@@ -56,8 +57,7 @@ function isNeeded(
   if (does !== "asks" || spec.event.webhook?.from?.only !== "agents") return true;
   if (spec.action === undefined) return false;
   const workflow = catalog.find<WorkflowSpec>("Workflow", project, spec.action.workflow);
-  const { steps = [], finally: last = [] } = workflow?.spec ?? {};
-  return [...steps, ...last].some(({ agent }) => agent !== undefined);
+  return workflow !== undefined && allSteps(workflow.spec).some(({ agent }) => agent !== undefined);
 }
 
 /** The Connections to a forge, any of which may cover the repository of an event. */

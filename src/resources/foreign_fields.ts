@@ -27,6 +27,8 @@ const CALLED: Readonly<Record<string, readonly string[]>> = {
   "wait": ["waitFor"],
   "suspend": ["approval", "waitFor"],
   "manual": ["approval"],
+  "loop": ["repeat"],
+  "while": ["repeat"],
   "jobs": ["steps"],
   "on": ["event"],
   "post": ["finally"],
@@ -62,6 +64,9 @@ export function hintAt(name: string, known: readonly string[]): string | undefin
   }
   if (name === "uses" && known.includes("agent")) {
     return 'a step has "run" (a shell line) or "agent" (the name of an Agent)';
+  }
+  if (name === "repeat" && known.includes("run")) {
+    return 'which stands among the "steps" of a Workflow, not in another "repeat" or under "finally"';
   }
   if (name === "on" && known.includes("steps")) return "a Trigger says when a Workflow runs";
   const called = own(CALLED, name)?.find((one) => known.includes(one));

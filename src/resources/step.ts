@@ -14,6 +14,7 @@ import type { Reference } from "./kind.ts";
 import { StepMay } from "./may.ts";
 import { Name } from "./metadata.ts";
 import { NAME_PATTERN } from "./names.ts";
+import { checkRepeat, repeatOf, type Rounds } from "./repeat.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
 import { checkSandbox, NO_SANDBOX, SandboxField, sandboxReferences } from "./sandbox.ts";
 import { checkShell, Shell } from "./shell.ts";
@@ -100,13 +101,18 @@ const FORMS = {
     runsNothing: true,
   },
   approval: { names: "a question", fields: [], runsNothing: true },
+  repeat: { names: "steps", fields: ["continueOnError"], runsNothing: true },
 } as const satisfies { readonly [Name in keyof Step]?: StepForm };
 
 type StepFormName = keyof typeof FORMS;
 const FORM_NAMES = Object.keys(FORMS) as StepFormName[];
 
-/** Schema of one step. */
-export const StepSchema = Type.Object({
+const STEP_TITLE =
+  'a step: a mapping with "id", and "run", "agent", "waitFor", "approval" or "repeat", such as ' +
+  "{id: test, run: make test}";
+
+/** Schema of a step that may stand anywhere, also in a `repeat` or under `finally`. */
+export const InnerStepSchema = Type.Object({
   id: StepId,
   run: Type.Optional(Type.String({ minLength: 1, title: "a shell line" })),
   shell: Type.Optional(Shell),
@@ -129,17 +135,33 @@ export const StepSchema = Type.Object({
   workdir: Type.Optional(Type.String({ minLength: 1, title: "a directory" })),
 }, {
   additionalProperties: false,
-  title: 'a step: a mapping with "id", and "run", "agent", "waitFor" or "approval", such as ' +
-    "{id: test, run: make test}",
+  title: STEP_TITLE,
 });
+
+/** Schema of one step under `steps`. */
+export const StepSchema = Type.Object({
+  ...InnerStepSchema.properties,
+  repeat: Type.Optional(repeatOf(InnerStepSchema)),
+}, { additionalProperties: false, title: STEP_TITLE });
+
+/** A step that repeats none, as written by the user. */
+export type InnerStep = Type.Static<typeof InnerStepSchema>;
 
 /** One step of a workflow, as written by the user. */
 export type Step = Type.Static<typeof StepSchema>;
 
+/** A step in a list in which those of a `repeat` stand behind it (`step_list.ts`). */
+export type FlatStep = InnerStep & {
+  readonly repeat?: Rounds;
+  /** Id of the step whose `repeat` has it; absent for any other step. */
+  readonly within?: string;
+};
+
 /** Checks a step by itself; its dependencies are checked in `step_graph.ts`. */
-export function checkStep(step: Step, at: FieldPath): Finding[] {
+export function checkStep(step: FlatStep, at: FieldPath): Finding[] {
   return [
     ...checkForm(step, at),
+    ...checkRepeat(step.repeat, [...at, "repeat"]),
     ...(step.waitFor === undefined ? [] : checkWaitFor(step.waitFor, [...at, "waitFor"])),
     ...(step.approval === undefined ? [] : checkApproval(step.approval, [...at, "approval"])),
     ...(step.run === undefined ? [] : checkShellLine(step.run, [...at, "run"])),
@@ -155,7 +177,7 @@ export function checkStep(step: Step, at: FieldPath): Finding[] {
 }
 
 /** Checks that a step is one thing, and has the fields of that. */
-function checkForm(step: Step, at: FieldPath): Finding[] {
+function checkForm(step: FlatStep, at: FieldPath): Finding[] {
   const forms = FORM_NAMES.filter((name) => step[name] !== undefined);
   const name = forms.findLast((one) => runsNothing(one)) ?? forms[0];
   if (name === undefined) {
@@ -168,7 +190,7 @@ function checkForm(step: Step, at: FieldPath): Finding[] {
       errorAt([...at, other], `A step has either "${name}" or "${other}", remove one of them`),
     ];
   }
-  const known: readonly string[] = [...OF_ALL, name, ...FORMS[name].fields];
+  const known: readonly string[] = [...OF_ALL, "within", name, ...FORMS[name].fields];
   const foreign = Object.keys(step).find((field) => !known.includes(field));
   if (foreign !== undefined) return [errorAt([...at, foreign], whyForeign(foreign, name))];
   return name === "agent" ? checkAgent(step, at) : [];
@@ -181,7 +203,10 @@ const oneOf = (words: readonly string[]) => words.join(", ").replace(/, (?=[^,]*
 
 /** Why a step of this form does not have a field that others have. */
 function whyForeign(field: string, name: StepFormName): string {
-  if (runsNothing(name)) return `A step with "${name}" runs nothing, so it has no "${field}"`;
+  if (runsNothing(name)) {
+    const what = name === "repeat" ? "its own steps" : "nothing";
+    return `A step with "${name}" runs ${what}, so it has no "${field}"`;
+  }
   if (field === "shell") {
     return '"shell" is for steps with "run": the "command" of an Agent names its own program, ' +
       "and starts under /bin/sh -e";
@@ -191,7 +216,7 @@ function whyForeign(field: string, name: StepFormName): string {
     `this one has "${name}"`;
 }
 
-function checkAgent({ prompt, template }: Step, at: FieldPath): Finding[] {
+function checkAgent({ prompt, template }: FlatStep, at: FieldPath): Finding[] {
   if (prompt !== undefined && template !== undefined) {
     return [
       errorAt([...at, "template"], 'An agent gets "prompt" or "template", remove one of them'),
@@ -206,7 +231,7 @@ function checkAgent({ prompt, template }: Step, at: FieldPath): Finding[] {
 }
 
 /** A kept home without walls around it would be one that anything else can read and change. */
-function checkSession({ session, sandbox }: Step, at: FieldPath): Finding[] {
+function checkSession({ session, sandbox }: FlatStep, at: FieldPath): Finding[] {
   if (session === undefined) return [];
   const bare = sandbox === NO_SANDBOX
     ? [errorAt(at, 'A session is kept for a sandbox: remove "session", or "sandbox: none"')]
@@ -222,17 +247,18 @@ export function waitingFields(
 }
 
 /** The names in the field `agent`, the preferred one first; empty for a shell line. */
-export function agentNames({ agent }: Pick<Step, "agent">): readonly string[] {
+export function agentNames({ agent }: Pick<InnerStep, "agent">): readonly string[] {
   return agent === undefined ? [] : typeof agent === "string" ? [agent] : agent;
 }
 
 /** The expressions of a step at path `at`. */
 export function stepExpressions(
-  { when, session, waitFor, approval, prompt, workdir, env }: Step,
+  { when, repeat, session, waitFor, approval, prompt, workdir, env }: FlatStep,
   at: FieldPath,
 ): FieldExpression[] {
   return [
     ...expressionAt(when, [...at, "when"]),
+    ...expressionAt(repeat?.until, [...at, "repeat", "until"]),
     ...expressionAt(session?.key, [...at, "session", "key"]),
     ...waitForExpressions(waitFor, [...at, "waitFor"]),
     ...approvalExpressions(approval, [...at, "approval"]),
@@ -243,7 +269,7 @@ export function stepExpressions(
 }
 
 /** The references of a step at path `at`. */
-export function stepReferences(step: Step, at: FieldPath): Reference[] {
+export function stepReferences(step: FlatStep, at: FieldPath): Reference[] {
   const consequence = "its tasks fail until it is applied";
   const { agent, template } = step;
   const agents = agentNames(step).map((name, index): Reference => {

@@ -7,18 +7,31 @@
 
 import { compileExpression, scopeOf } from "../cel/expression.ts";
 import { errorAt, type FieldPath, type Finding, warningAt } from "./resource.ts";
-import { type Step, stepExpressions } from "./step.ts";
+import { type FlatStep, stepExpressions } from "./step.ts";
+import type { PlacedStep } from "./step_list.ts";
 
 /** The id and the dependencies of a step. */
-export type StepNeeds = Pick<Step, "id" | "needs">;
+export type StepNeeds = Pick<FlatStep, "id" | "needs" | "within">;
 
 /**
- * Ids of the steps that the step at `index` waits for: those of `needs`, or else the step before
- * it.
+ * Ids of the steps that the step at `index` waits for: those of `needs`, or else the step before it,
+ * among those of its `repeat` or those of none. The first step of a `repeat` waits for none, but runs only
+ * while that is in a round.
  */
 export function needsOf(steps: readonly StepNeeds[], index: number): readonly string[] {
+  const { needs, within } = steps[index] ?? {};
   const before = steps[index - 1];
-  return steps[index]?.needs ?? (before === undefined ? [] : [before.id]);
+  if (needs !== undefined) return needs;
+  if (before === undefined || before.id === within) return [];
+  return [before.within === within ? before.id : before.within ?? before.id];
+}
+
+/** The places of the steps of the `repeat` at `place`; empty for any other step. */
+export function innerPlaces(steps: readonly StepNeeds[], place: number): readonly number[] {
+  const id = steps[place]?.id;
+  const places: number[] = [];
+  for (let at = place + 1; id !== undefined && steps[at]?.within === id; at++) places.push(at);
+  return places;
 }
 
 /** Ids of all steps that have to end before `id` starts. */
@@ -29,15 +42,23 @@ export function ancestorsOf(
 ): ReadonlySet<string> {
   const ancestors = new Set<string>();
   const open = [id];
+  const add = (need: string) => {
+    if (!ancestors.has(need)) open.push(need);
+    ancestors.add(need);
+  };
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const place = places.get(next);
-    for (const need of place === undefined ? [] : needsOf(steps, place)) {
-      if (!ancestors.has(need)) open.push(need);
-      ancestors.add(need);
-    }
+    if (place === undefined) continue;
+    needsOf(steps, place).forEach(add);
+    const block = places.get(steps[place]?.within ?? "");
+    if (block !== undefined) needsOf(steps, block).forEach(add);
+    if (next !== id) innerIds(steps, place).forEach(add);
   }
   return ancestors;
 }
+
+const innerIds = (steps: readonly StepNeeds[], place: number) =>
+  innerPlaces(steps, place).flatMap((at) => steps[at]?.id ?? []);
 
 /** Position of each id; the first position of an id that occurs twice. */
 function placesOf(steps: readonly StepNeeds[]): ReadonlyMap<string, number> {
@@ -54,16 +75,14 @@ const MAX_STEPS = 1000;
 /** Most names under all `needs` of a workflow. */
 const MAX_NEEDS = 10_000;
 
-/** Refuses a `spec` with more steps or dependencies than a task can schedule. */
-export function checkSize(
-  { steps, finally: last = [] }: { steps: readonly Step[]; finally?: readonly Step[] },
-): Finding[] {
-  const count = steps.length + last.length;
+/** Refuses more steps or dependencies than a task can schedule. */
+export function checkSize(all: readonly StepNeeds[]): Finding[] {
+  const count = all.length;
   if (count > MAX_STEPS) {
     const message = `A workflow has at most ${MAX_STEPS} steps, this one has ${count}: split it`;
     return [errorAt(["spec", "steps"], message)];
   }
-  const needs = steps.reduce((sum, step) => sum + (step.needs?.length ?? 0), 0);
+  const needs = all.reduce((sum, step) => sum + (step.needs?.length ?? 0), 0);
   if (needs <= MAX_NEEDS) return [];
   return [errorAt(
     ["spec", "steps"],
@@ -71,25 +90,42 @@ export function checkSize(
   )];
 }
 
-/** Checks all steps together; `at` is the path of their list. */
-export function checkGraph(steps: readonly Step[], at: FieldPath): Finding[] {
-  const ids = new Set(steps.map((step) => step.id));
-  const unknown = steps.flatMap((step, index) =>
-    (step.needs ?? []).flatMap((need, i) =>
-      ids.has(need) ? [] : [errorAt([...at, index, "needs", i], `No step is called "${need}" here`)]
-    )
+/** Checks all steps but those under `finally` together. */
+export function checkGraph(placed: readonly PlacedStep[]): Finding[] {
+  const steps = placed.map(({ step }) => step);
+  const places = placesOf(steps);
+  const unknown = placed.flatMap(({ step, at }) =>
+    (step.needs ?? []).flatMap((need, i) => {
+      const needed = steps[places.get(need) ?? -1];
+      const why = needed === undefined
+        ? `No step is called "${need}" here`
+        : whyApart(step, needed);
+      return why === undefined ? [] : [errorAt([...at, "needs", i], why)];
+    })
   );
   if (unknown.length > 0) return unknown;
-  return [...checkCycles(steps, at), ...checkReachable(steps, at)];
+  return [...checkCycles(placed, places), ...checkReachable(placed)];
 }
 
-function checkCycles(steps: readonly Step[], at: FieldPath): Finding[] {
+/** Why a step cannot need another one; `undefined` if it can: both are steps of one `repeat`, or of none. */
+function whyApart(step: StepNeeds, needed: StepNeeds): string | undefined {
+  if (step.within === needed.within) return undefined;
+  if (step.within === undefined) {
+    return `Step "${needed.id}" is one of the "repeat" of "${needed.within}": need "${needed.within}"`;
+  }
+  return `Step "${needed.id}" is none of this "repeat": name it under "needs" of "${step.within}"`;
+}
+
+function checkCycles(
+  placed: readonly PlacedStep[],
+  places: ReadonlyMap<string, number>,
+): Finding[] {
+  const steps = placed.map(({ step }) => step);
   if (canAllRun(steps)) return [];
-  const places = placesOf(steps);
-  return steps.flatMap((step, index) => {
+  return placed.flatMap(({ step, at }) => {
     const cycle = findCycle(steps, step.id, places);
     if (cycle === undefined) return [];
-    const where = step.needs === undefined ? [...at, index] : [...at, index, "needs"];
+    const where = step.needs === undefined ? at : [...at, "needs"];
     return [errorAt(where, `Step "${step.id}" waits for itself: ${shortened(cycle)}`)];
   });
 }
@@ -148,11 +184,11 @@ function shortened(way: readonly string[]): string {
 }
 
 /** Refuses a condition without variables that is not true: its step could never run. */
-function checkReachable(steps: readonly Step[], at: FieldPath): Finding[] {
-  return steps.flatMap((step, index) => {
+function checkReachable(placed: readonly PlacedStep[]): Finding[] {
+  return placed.flatMap(({ step, at }) => {
     if (step.when === undefined || !isNeverTrue(step.when)) return [];
     return [errorAt(
-      [...at, index, "when"],
+      [...at, "when"],
       `Step "${step.id}" can never run: its condition is the same for every task and not true`,
     )];
   });
@@ -170,26 +206,29 @@ function isNeverTrue(source: string): boolean {
 }
 
 /**
- * Checks which steps the expressions of a step refer to. A step that does not exist is an error;
- * one that may not have ended by then is a warning.
+ * Checks which steps the expressions of steps refer to. A step that does not exist is an error; one that
+ * may not have ended by then is a warning.
  *
  * @param known ids of further steps that may be named, as `finally` may name all steps
  */
 export function checkStepNames(
-  steps: readonly Step[],
-  at: FieldPath,
+  placed: readonly PlacedStep[],
   known: readonly string[] = [],
 ): Finding[] {
+  const steps = placed.map(({ step }) => step);
   const always = new Set(known);
   const places = placesOf(steps);
-  return steps.flatMap((step, index) => {
+  return placed.flatMap(({ step, at }, place) => {
     let before: ReadonlySet<string> | undefined;
-    return stepExpressions(step, [...at, index]).flatMap(({ at: field, source }) =>
+    const inRounds = new Set(step.repeat === undefined ? [] : innerIds(steps, place));
+    return stepExpressions(step, at).flatMap(({ at: field, source }) =>
       namedSteps(source).flatMap((id): Finding[] => {
         if (always.has(id)) return [];
-        if (!places.has(id)) return [errorAt(field, `No step is called "${id}" here`)];
+        const named = steps[places.get(id) ?? -1];
+        if (named === undefined) return [errorAt(field, `No step is called "${id}" here`)];
         before ??= ancestorsOf(steps, step.id, places);
-        if (before.has(id)) return [];
+        if (before.has(id) || isInRound(step, named)) return [];
+        if (isUntil(field, at) && (id === step.id || inRounds.has(id))) return [];
         const cure = known.length > 0
           ? 'steps under "finally" run in their order, move it up'
           : 'name it under "needs"';
@@ -198,6 +237,14 @@ export function checkStepNames(
     );
   });
 }
+
+/** Whether a step can read another one as it was in the round before: or the `repeat` that has it. */
+const isInRound = ({ within }: StepNeeds, named: StepNeeds) =>
+  within !== undefined && (named.within === within || named.id === within);
+
+/** Whether a field of the step at path `at` is evaluated after a round of its own. */
+const isUntil = (field: FieldPath, at: FieldPath) =>
+  field[at.length] === "repeat" && field[at.length + 1] === "until";
 
 function namedSteps(source: string): string[] {
   try {

@@ -6,8 +6,6 @@
 
 import Type from "typebox";
 import { FORGES } from "../base/forge_names.ts";
-import { strictReads } from "../cel/analysis.ts";
-import type { Path } from "../cel/values.ts";
 import { checkOnReject } from "./approval.ts";
 import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
@@ -18,18 +16,21 @@ import { checkSandbox, SandboxField, sandboxNeeds, sandboxReferences } from "./s
 import { checkShell, Shell, shellProgram } from "./shell.ts";
 import {
   checkStep,
-  type Step,
+  type InnerStep,
+  InnerStepSchema,
   stepExpressions,
   stepReferences,
   StepSchema,
   waitingFields,
 } from "./step.ts";
 import { checkGraph, checkSize, checkStepNames, needsOf } from "./step_graph.ts";
+import { allSteps, flatSteps, type PlacedStep } from "./step_list.ts";
+import { checkFinallyReads, checkRoundReads } from "./step_reads.ts";
 import { checkTimeout, Duration } from "./timeout.ts";
 
 const WorkflowSpec = Type.Object({
   steps: Type.Array(StepSchema, { minItems: 1, title: "a list of at least one step" }),
-  finally: Type.Optional(Type.Array(StepSchema, { title: "a list of steps" })),
+  finally: Type.Optional(Type.Array(InnerStepSchema, { title: "a list of steps" })),
   env: Type.Optional(Env),
   shell: Type.Optional(Shell),
   sandbox: Type.Optional(SandboxField),
@@ -43,53 +44,57 @@ export type WorkflowSpec = Type.Static<typeof WorkflowSpec>;
 const STEPS = ["spec", "steps"];
 const FINALLY = ["spec", "finally"];
 
+/** The steps but those under `finally`, with their paths. */
+const mainSteps = ({ steps }: WorkflowSpec) => flatSteps(steps, STEPS);
+/** The steps under `finally`, with their paths. */
+const lastSteps = ({ finally: last = [] }: WorkflowSpec) => flatSteps(last, FINALLY);
+/** All steps, with their paths. */
+const placedSteps = (spec: WorkflowSpec) => [...mainSteps(spec), ...lastSteps(spec)];
+
 export const workflow: AnyKind = defineKind<WorkflowSpec>("Workflow", {
   summary: "The steps that a task runs: commands and agents, ordered by what each needs.",
   spec: WorkflowSpec,
   checks: [
-    checkSize,
+    (spec) => checkSize(allSteps(spec)),
     (spec) => checkEnv(spec.env, ["spec", "env"]),
     (spec) => checkShell(spec.shell, ["spec", "shell"]),
     (spec) => checkTimeout(spec.timeout, ["spec", "timeout"]),
     (spec) => checkSandbox(spec.sandbox, ["spec", "sandbox"]),
     (spec) => checkMay(spec.may, ["spec", "may"]),
-    sized(checkStepsMay),
+    sized((spec) =>
+      placedSteps(spec).flatMap(({ step, at }) => checkStepMay(step.may, spec.may, [...at, "may"]))
+    ),
     checkForAgents,
-    sized(checkUniqueIds),
-    sized(({ steps }) => steps.flatMap((step, index) => checkStep(step, [...STEPS, index]))),
-    sized(({ finally: last = [] }) =>
-      last.flatMap((step, index) => checkStep(step, [...FINALLY, index]))
-    ),
-    sized(({ steps }) => checkGraph(steps, STEPS)),
+    sized((spec) => checkUniqueIds(placedSteps(spec))),
+    sized((spec) => placedSteps(spec).flatMap(({ step, at }) => checkStep(step, at))),
+    sized((spec) => checkGraph(mainSteps(spec))),
     ({ finally: last = [] }) => checkFinally(last),
-    sized(({ steps }) => checkStepNames(steps, STEPS)),
-    sized(({ steps, finally: last = [] }) =>
-      checkStepNames(last, FINALLY, steps.map((step) => step.id))
-    ),
-    sized(checkFinallyReads),
-    sized(checkAnswersRead),
+    sized((spec) => checkStepNames(mainSteps(spec))),
+    sized((spec) => checkStepNames(lastSteps(spec), mainSteps(spec).map(({ step }) => step.id))),
+    sized((spec) => checkRoundReads(mainSteps(spec))),
+    sized((spec) => checkFinallyReads(lastSteps(spec), mainSteps(spec))),
+    sized((spec) => checkAnswersRead(mainSteps(spec))),
   ],
   references: (spec): Reference[] => [
     ...envReferences(spec.env, ["spec", "env"]),
     ...sandboxReferences(spec.sandbox, ["spec", "sandbox"]),
-    ...spec.steps.flatMap((step, index) => stepReferences(step, [...STEPS, index])),
-    ...(spec.finally ?? []).flatMap((step, index) => stepReferences(step, [...FINALLY, index])),
+    ...placedSteps(spec).flatMap(({ step, at }) => stepReferences(step, at)),
   ],
-  expressions: ({ env, steps, finally: last = [] }) => [
-    ...envExpressions(env, ["spec", "env"]),
-    ...steps.flatMap((step, index) => stepExpressions(step, [...STEPS, index])),
-    ...last.flatMap((step, index) => stepExpressions(step, [...FINALLY, index])),
+  expressions: (spec) => [
+    ...envExpressions(spec.env, ["spec", "env"]),
+    ...placedSteps(spec).flatMap(({ step, at }) => stepExpressions(step, at)),
   ],
   machine: (spec) => [
     ...shellProgram(spec.shell, ["spec", "shell"], [spec.env]),
-    ...stepPrograms(spec.steps, STEPS, spec),
-    ...stepPrograms(spec.finally ?? [], FINALLY, spec),
+    ...placedSteps(spec).flatMap(({ step, at }) =>
+      shellProgram(step.shell, [...at, "shell"], [spec.env, step.env])
+    ),
     ...allSandboxNeeds(spec),
   ],
   columns: [{
     header: "STEPS",
     fit: "text",
-    cell: ({ spec }) => [...spec.steps, ...spec.finally ?? []].map((step) => step.id).join(","),
+    cell: ({ spec }) => allSteps(spec).map(({ id }) => id).join(","),
   }],
 });
 
@@ -98,22 +103,16 @@ export const workflow: AnyKind = defineKind<WorkflowSpec>("Workflow", {
  * more.
  */
 function sized(check: (spec: WorkflowSpec) => Finding[]): (spec: WorkflowSpec) => Finding[] {
-  return (spec) => checkSize(spec).length > 0 ? [] : check(spec);
-}
-
-/** A step has at most the outputs of its workflow. */
-function checkStepsMay({ may, steps, finally: last = [] }: WorkflowSpec): Finding[] {
-  const look = (some: readonly Step[], at: FieldPath) =>
-    some.flatMap((step, index) => checkStepMay(step.may, may, [...at, index, "may"]));
-  return [...look(steps, STEPS), ...look(last, FINALLY)];
+  return (spec) => checkSize(allSteps(spec)).length > 0 ? [] : check(spec);
 }
 
 /**
  * Warns where protected files go out that an agent may have changed, and no person looks at them, and
  * where an agent chooses the names of statuses.
  */
-function checkForAgents({ may, steps, finally: last = [] }: WorkflowSpec): Finding[] {
-  if ([...steps, ...last].every(({ agent }) => agent === undefined)) return [];
+function checkForAgents(spec: WorkflowSpec): Finding[] {
+  const { may } = spec;
+  if (allSteps(spec).every(({ agent }) => agent === undefined)) return [];
   return FORGES.flatMap((forge) => {
     const [block, at] = [may?.[forge] ?? {}, ["spec", "may", forge]];
     return [...checkForgeHold(block, at), ...checkForgeNames(block, at)];
@@ -145,23 +144,19 @@ function checkForgeHold({ hold: all, pull, push }: ForgeMay, at: FieldPath): Fin
   });
 }
 
-function checkUniqueIds(spec: WorkflowSpec): Finding[] {
+function checkUniqueIds(placed: readonly PlacedStep[]): Finding[] {
   const seen = new Set<string>();
-  const look = (steps: readonly Step[], field: string) =>
-    steps.flatMap((step, index) => {
-      if (!seen.has(step.id)) return seen.add(step.id) && [];
-      return [
-        errorAt(["spec", field, index, "id"], `Another step is already called "${step.id}"`),
-      ];
-    });
-  return [...look(spec.steps, "steps"), ...look(spec.finally ?? [], "finally")];
+  return placed.flatMap(({ step: { id }, at }) => {
+    if (!seen.has(id)) return seen.add(id) && [];
+    return [errorAt([...at, "id"], `Another step is already called "${id}"`)];
+  });
 }
 
 /**
  * Checks `finally`: its steps run one after the other, so `needs` is refused; and they end the task, so
  * none waits.
  */
-function checkFinally(steps: readonly Step[]): Finding[] {
+function checkFinally(steps: readonly InnerStep[]): Finding[] {
   return steps.flatMap((step, index) => [
     ...step.needs === undefined ? [] : [errorAt(
       [...FINALLY, index, "needs"],
@@ -177,69 +172,27 @@ function checkFinally(steps: readonly Step[]): Finding[] {
 }
 
 /** Refuses steps that go on after a rejection without having asked what the answer was. */
-function checkAnswersRead({ steps }: WorkflowSpec): Finding[] {
-  return steps.flatMap((step, index) => {
+function checkAnswersRead(placed: readonly PlacedStep[]): Finding[] {
+  const steps = placed.map(({ step }) => step);
+  return placed.flatMap(({ step, at }) => {
     if (step.approval?.onReject !== "continue") return [];
     const next = steps.filter((_, place) => needsOf(steps, place).includes(step.id));
-    return checkOnReject(step, next, [...STEPS, index]);
+    const block = next.length > 0 ? undefined : steps.find(({ id }) => id === step.within);
+    const ends = block === undefined ? [] : [{ id: block.id, when: block.repeat?.until }];
+    return checkOnReject(step, [...next, ...ends], at);
   });
-}
-
-/**
- * Warns about each step under `finally` that reads a value which a failure of another step leaves
- * out: a step that was to report the failure would then fail itself.
- */
-function checkFinallyReads({ steps, finally: last = [] }: WorkflowSpec): Finding[] {
-  const ids = new Set(steps.map(({ id }) => id));
-  return last.flatMap((step, index) => {
-    // A condition that fails skips its step, and one that is true has found its values.
-    if (step.when !== undefined) return [];
-    return stepExpressions(step, [...FINALLY, index]).flatMap(({ at, source }) =>
-      strictReadsOf(source).flatMap(([variable, id = "", part]) => {
-        if (variable !== "steps" || !ids.has(id)) return [];
-        const why = part === "outputs"
-          ? `if step "${id}" did not get that far`
-          : "if the task could not get its workspace";
-        const cure = `{{ default(${source}, "${part === "state" ? "skipped" : ""}") }}`;
-        return [warningAt(
-          at,
-          `{{ ${source} }} has no value ${why}, and this step then fails: write ${cure}`,
-        )];
-      }).slice(0, 1)
-    );
-  });
-}
-
-function strictReadsOf(source: string): readonly Path[] {
-  try {
-    return strictReads(source);
-  } catch {
-    return []; // reported where the template is checked
-  }
 }
 
 /** The sandboxes of the workflow and its steps; the default one where an agent has none of theirs. */
-function allSandboxNeeds({ sandbox, steps, finally: last = [] }: WorkflowSpec): MachineNeed[] {
-  const fields = [
-    ...steps.map((step, index) => ({ step, at: [...STEPS, index] })),
-    ...last.map((step, index) => ({ step, at: [...FINALLY, index] })),
-  ];
-  const bare = fields.find(({ step }) => step.agent !== undefined && step.sandbox === undefined);
+function allSandboxNeeds(spec: WorkflowSpec): MachineNeed[] {
+  const { sandbox } = spec;
+  const placed = placedSteps(spec);
+  const bare = placed.find(({ step }) => step.agent !== undefined && step.sandbox === undefined);
   return [
     ...sandboxNeeds(sandbox, ["spec", "sandbox"]),
-    ...fields.flatMap(({ step, at }) => sandboxNeeds(step.sandbox, [...at, "sandbox"])),
+    ...placed.flatMap(({ step, at }) => sandboxNeeds(step.sandbox, [...at, "sandbox"])),
     ...sandbox !== undefined || bare === undefined
       ? []
       : [{ needs: "sandbox", rules: false, optional: true, at: bare.at } as const],
   ];
-}
-
-function stepPrograms(
-  steps: readonly Step[],
-  at: FieldPath,
-  { env }: Pick<WorkflowSpec, "env">,
-): MachineNeed[] {
-  return steps.flatMap((step, index) =>
-    shellProgram(step.shell, [...at, index, "shell"], [env, step.env])
-  );
 }

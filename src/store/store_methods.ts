@@ -185,6 +185,7 @@ const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall<Events
   claimInterrupted: (events, tasks) =>
     changedOnly(events, "task", ...tasks.map(({ task }) => task.id)),
   saveStep: changesTask,
+  beginRound: changesTask,
   finishTask(events, ended, { taskId, followed }) {
     if (!ended) return;
     taskChanged(events, taskId);

@@ -65,6 +65,8 @@ export interface TaskQueue {
 export interface TaskRecorder {
   /** Stores the state of a step. */
   saveStep(taskId: string, step: StepRecord): Promise<void>;
+  /** Stores the records with which a round of a `repeat` begins, all at once. */
+  beginRound(taskId: string, steps: readonly StepRecord[]): Promise<void>;
   /** Records the task's own directory; empty when it has none any more. */
   setTaskDirectory(taskId: string, directory: string): Promise<void>;
 }

@@ -17,15 +17,19 @@ import type { May } from "../resources/may.ts";
 import type { Resource } from "../resources/resource.ts";
 import { NO_SANDBOX, type SandboxField, type SandboxSpec } from "../resources/sandbox.ts";
 import type { Shell } from "../resources/shell.ts";
-import { agentNames, type Step, waitingFields } from "../resources/step.ts";
+import { agentNames, type FlatStep, waitingFields } from "../resources/step.ts";
+import { allSteps, flatSteps } from "../resources/step_list.ts";
 import type { StepTemplateSpec } from "../resources/step_template.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { WorkflowSpec } from "../resources/workflow.ts";
 import { DEFAULT_ISOLATION, type WorkspaceSpec } from "../resources/workspace.ts";
 import type { NewTask } from "../store/task_records.ts";
 
-/** A step in a plan, with copies of its agent, its template and its sandbox. */
-export interface PlannedStep extends Omit<Step, "agent" | "template" | "sandbox"> {
+/**
+ * A step in a plan, with copies of its agent, its template and its sandbox. The steps of a `repeat` stand
+ * behind it, and name it (`within`).
+ */
+export interface PlannedStep extends Omit<FlatStep, "agent" | "template" | "sandbox"> {
   /** Absent for a step that is a shell line. */
   readonly agent?: PlannedAgent;
   /** The agents that take over from one that cannot go on, in this order; absent where there is none. */
@@ -198,7 +202,8 @@ export class Planner {
       ...defined({ sandbox: workflow?.sandbox ?? workspace?.sandbox }),
       mayBeHeld: event?.cron === undefined && hasAgent(workflow),
     };
-    const steps = workflow?.steps.map((step) => planStep(step, around, find)) ?? [];
+    const steps = flatSteps(workflow?.steps ?? [], [])
+      .map(({ step }) => planStep(step, around, find));
     const last = workflow?.finally?.flatMap((step) => {
       const before = missing.size;
       const planned = planStep(step, around, find);
@@ -258,8 +263,7 @@ type Find = <Spec>(kind: string, name: string) => Spec | undefined;
 
 /** Whether a step of a workflow runs an agent. */
 function hasAgent(workflow: WorkflowSpec | undefined): boolean {
-  const steps = [...workflow?.steps ?? [], ...workflow?.finally ?? []];
-  return steps.some(({ agent }) => agent !== undefined);
+  return workflow !== undefined && allSteps(workflow).some(({ agent }) => agent !== undefined);
 }
 
 /**
@@ -277,7 +281,7 @@ export function mayHaveWaits(plan: string): boolean {
 
 /** Copies agent, prompt, shell and sandbox into a step. */
 function planStep(
-  { agent: agentField, template: templateName, sandbox: own, ...step }: Step,
+  { agent: agentField, template: templateName, sandbox: own, ...step }: FlatStep,
   { shell, sandbox: around, mayBeHeld }: Around,
   find: Find,
 ): PlannedStep {

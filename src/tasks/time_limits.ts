@@ -70,7 +70,11 @@ export function taskLimitOf(
 ): TaskLimit | undefined {
   if (plan.timeout !== undefined) return { time: plan.timeout, from: "workflow" };
   if (task === undefined) return undefined;
-  const allowedSecs = plan.steps.reduce((sum, step) => sum + writtenSecs(step), 0);
+  const rounds = new Map(plan.steps.map(({ id, repeat }) => [id, repeat?.max ?? 1]));
+  const allowedSecs = plan.steps.reduce(
+    (sum, step) => sum + (rounds.get(step.within ?? "") ?? 1) * writtenSecs(step),
+    0,
+  );
   if (allowedSecs <= (findDurationSecs(task) ?? 0)) return { time: task, from: "task-timeout" };
   return { time: Math.min(allowedSecs, MAX_DURATION_SECS), from: "steps" };
 }
@@ -82,7 +86,7 @@ export function taskLimitMs(plan: Plan, limits: DefaultLimits): number | undefin
   return secs === undefined ? undefined : secs * 1000;
 }
 
-/** Seconds that the manifests allow for a step: its attempts, and the pauses between them. */
+/** Seconds that the manifests allow for a step, in a round if it is one of a `repeat`: its attempts, and the pauses between them. */
 function writtenSecs(step: PlannedStep): number {
   const attempts = step.retry?.attempts ?? 1;
   const limits = step.timeout === undefined

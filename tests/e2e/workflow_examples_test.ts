@@ -381,6 +381,44 @@ spec: {event: {source: webhook, webhook: {allowUnsigned: true}}, action: {workfl
   },
 );
 
+programTest("docs/workflows.md: a fix is repeated until what looks at it is content", async () => {
+  const page = await Deno.readTextFile(join(ROOT, "docs/workflows.md"));
+  const [, example = ""] = /## Rounds\n\n```yaml\n(.*?)```/s.exec(page) ?? [];
+  await using daemon = await startDaemon(ONE_PROGRAM);
+  const script = async (name: string, text: string) =>
+    await Deno.writeTextFile(`${daemon.workspace}/${name}`, `#!/bin/sh\n${text}\n`, {
+      mode: 0o755,
+    });
+  await script("fix", 'echo "fix after: $1" >> log; [ -z "$1" ] || touch mended');
+  await script(
+    "look",
+    '[ -e mended ] && echo state=green >> $SVC_OUTPUT || printf "state=red\\ntail=1 test fails\\n" >> $SVC_OUTPUT',
+  );
+  await script("publish", "echo published >> log");
+  const trigger = `---
+kind: Trigger
+metadata: {name: until-green}
+spec: {event: {source: webhook, webhook: {allowUnsigned: true}}, action: {workflow: until-green, workspace: default}}
+`;
+  equal((await daemon.svc(["apply", "-f", "-"], { stdin: example + trigger })).code, 0);
+  const { json } = await daemon.send("/webhook/until-green", { body: "{}" });
+  const id = String(json["task_id"]);
+  equal((await daemon.svc(["task", "wait", id])).code, 0);
+  equal(
+    await Deno.readTextFile(`${daemon.workspace}/log`),
+    "fix after: \nfix after: 1 test fails\npublished\n",
+  );
+  const shown = (await daemon.svc(["describe", `task/${id}`])).stdout;
+  match(shown, /STEP +STATE +ROUND +ATTEMPTS/);
+  match(shown, /\n {2}build +succeeded +2 /);
+  match(shown, /\n {4}fix +succeeded +2 +1 +0 /);
+  const plan = (await daemon.svc(["task", "plan", id])).stdout;
+  match(plan, /\nbuild +rounds, 5 at most .*until steps\.look\.outputs\.state == "green"/);
+  match(plan, /\n {2}look +shell +fix/);
+  const { stderr } = await daemon.svc(["task", "logs", id, "--step", "build"]);
+  match(stderr, /round 1 of 5 of "build" begins[^]*round 2 of 5 of "build" begins/);
+});
+
 /** A daemon in this process, whose clock can be moved. */
 interface InProcess extends AsyncDisposable {
   readonly client: Client;

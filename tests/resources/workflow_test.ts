@@ -79,7 +79,7 @@ const STEPS: readonly [what: string, text: string, findings: readonly RegExp[]][
     /^f\.yaml:6:7: .*Expected a shell line, found a/,
   ]],
   ["no line", manifest("workdir: x"), [
-    /^f\.yaml:5:7: spec\.steps\.0: A step needs "run" \(a shell line\), "agent" \(.*\), "waitFor" .* or "approval"/,
+    /^f\.yaml:5:7: spec\.steps\.0: A step needs "run" \(a shell line\), "agent" \(.*\), "waitFor"/,
   ]],
   [
     "an unknown field",

@@ -21,6 +21,8 @@ function recorder(
   const store = {
     saveStep: (_: string, step: StepRecord) =>
       saveStep?.(step) ?? Promise.resolve(void saved.push(step)),
+    beginRound: (_: string, steps: readonly StepRecord[]) =>
+      Promise.resolve(void saved.push(...steps)),
   };
   const task = { id: "t", steps: [] };
   const host = { store, clock: systemClock, secrets: known("s3cr3t-value") };

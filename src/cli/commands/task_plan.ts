@@ -49,18 +49,29 @@ type PlanColumn = Parameters<typeof formatTable>[0][number] & {
 };
 
 const COLUMNS: readonly PlanColumn[] = [
-  { header: "STEP", wide: false, fit: "name", cell: ({ id }) => id },
+  {
+    header: "STEP",
+    wide: false,
+    fit: "name",
+    cell: ({ id, within }) => within === undefined ? id : `  ${id}`,
+  },
   { header: "RUNS", wide: false, fit: "name", cell: runsText },
   { header: "AFTER", wide: false, fit: "text", cell: ({ needs }) => needs.join(", ") },
   { header: "TIMEOUT", wide: false, cell: (step) => limitText(step, "step") },
   { header: "ATTEMPTS", wide: false, cell: ({ attempts }) => String(attempts) },
   { header: "MAY", wide: false, fit: "text", cell: mayText },
   { header: "SANDBOX", wide: false, cell: ({ sandbox }) => sandboxName(sandbox) },
-  { header: "WHEN", wide: false, fit: "text", cell: ({ when }) => when ?? "" },
+  { header: "WHEN", wide: false, fit: "text", cell: whenText },
 ];
 
 /** Columns that are left out where no step has anything to say there. */
 const WHERE_SAID: ReadonlySet<string> = new Set(["MAY", "SANDBOX"]);
+
+/** The condition of a step, and what ends a `repeat`. */
+function whenText({ when, repeat }: PlannedStepView): string {
+  const ends = repeat === undefined ? [] : [`until ${repeat.until}`];
+  return [...when === null ? [] : [when], ...ends].join(", ");
+}
 
 /** What a step may do, where that is less than its workflow. */
 function mayText({ may }: PlannedStepView): string {
@@ -78,7 +89,10 @@ function limitText(
   return `${shortDuration(secs * 1000)}${from === null || from === own ? "" : ` (${from})`}`;
 }
 
-function runsText({ agent, fallbacks, finally: isLast, wait_for: wait }: PlannedStepView): string {
+function runsText(
+  { agent, fallbacks, finally: isLast, wait_for: wait, repeat }: PlannedStepView,
+): string {
+  if (repeat !== undefined) return `rounds, ${repeat.max} at most`;
   if (wait !== undefined) {
     if (wait.for === undefined) return `waits until ${wait.until}`;
     return `waits ${typeof wait.for === "number" ? `${wait.for}s` : wait.for}`;

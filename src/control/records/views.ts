@@ -68,6 +68,7 @@ export function taskView(task: ExplainedTask): TaskRecord {
       id: step.id,
       state: step.state,
       attempt: step.attempt ?? 1,
+      ...defined({ round: step.round }),
       exit_code: step.exitCode ?? null,
       reason: step.reason,
       ...defined({

@@ -10,6 +10,7 @@ import type { Catalog } from "../../resources/catalog.ts";
 import { displayName, keyOf, type Resource, type ResourceKey } from "../../resources/resource.ts";
 import { NO_SANDBOX } from "../../resources/sandbox.ts";
 import { agentNames } from "../../resources/step.ts";
+import { allSteps } from "../../resources/step_list.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
 import type { WorkflowSpec } from "../../resources/workflow.ts";
 import { type Plan, type PlannedStep, Planner } from "../../tasks/plan.ts";
@@ -68,9 +69,9 @@ function changesOf({ may }: WorkflowSpec): readonly string[] {
 function usedBy(
   { kind, project, name }: Resource<TriggerSpec>,
   action: TriggerSpec["action"] & object,
-  { spec: { steps, finally: last = [] } }: Resource<WorkflowSpec>,
+  { spec }: Resource<WorkflowSpec>,
 ): readonly ResourceKey[] {
-  const agents = [...steps, ...last].flatMap(agentNames);
+  const agents = allSteps(spec).flatMap(agentNames);
   return [
     { kind, project, name },
     { kind: "Workflow", project, name: action.workflow },

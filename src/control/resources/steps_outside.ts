@@ -8,7 +8,8 @@ import type { AgentSpec } from "../../resources/agent.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import { displayName, keyOf, type Resource } from "../../resources/resource.ts";
 import { NO_SANDBOX, type SandboxField } from "../../resources/sandbox.ts";
-import { agentNames, type Step } from "../../resources/step.ts";
+import { agentNames, type FlatStep } from "../../resources/step.ts";
+import { allSteps } from "../../resources/step_list.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
 import type { WorkflowSpec } from "../../resources/workflow.ts";
 import type { WorkspaceSpec } from "../../resources/workspace.ts";
@@ -27,14 +28,14 @@ export class StepsOutside {
 
   /** Their ids in a workflow, in any of the workspaces in which triggers start it. */
   of(workflow: Workflow): string[] {
-    const { steps, finally: last = [] } = workflow.spec;
-    return [...steps, ...last].filter((step) => this.#isOutside(step, workflow))
+    return allSteps(workflow.spec).filter((step) => this.#isOutside(step, workflow))
       .map(({ id }) => id);
   }
 
-  #isOutside(step: Step, workflow: Workflow): boolean {
+  #isOutside(step: FlatStep, workflow: Workflow): boolean {
     const { project } = workflow;
     const isNone = (field: SandboxField) => field === NO_SANDBOX;
+    if (step.run === undefined && step.agent === undefined) return false; // it runs nothing
     if (step.sandbox !== undefined) return isNone(step.sandbox);
     const agents = agentNames(step).map((name) =>
       this.#catalog.find<AgentSpec>("Agent", project, name)?.spec.sandbox

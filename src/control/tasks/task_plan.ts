@@ -61,8 +61,8 @@ function stepViews(
     const isRequired = requires(required, { hasAgent, hasSession: false });
     return {
       id: step.id,
-      kind: step.waitFor !== undefined ? "wait" : step.agent === undefined ? "run" : "agent",
-      ...defined({ wait_for: step.waitFor }),
+      kind: kindOf(step),
+      ...defined({ wait_for: step.waitFor, repeat: step.repeat, within: step.within }),
       agent: step.agent?.name ?? null,
       fallbacks: (step.fallbacks ?? []).map(({ agent, sandbox }) => ({
         agent: agent?.name ?? null,
@@ -71,15 +71,22 @@ function stepViews(
       needs: needs[position] ?? [],
       when: step.when ?? null,
       finally: isFinally,
-      ...limitView(
-        step.waitFor === undefined ? limitOf(step, { isFinally, plan, limits }) : undefined,
-      ),
+      ...limitView(runs(step) ? limitOf(step, { isFinally, plan, limits }) : undefined),
       attempts: step.retry?.attempts ?? 1,
       continue_on_error: step.continueOnError === true,
       may: step.may ?? null,
-      sandbox: sandboxView(step.sandbox, isRequired && step.waitFor === undefined),
+      sandbox: sandboxView(step.sandbox, isRequired && runs(step)),
     };
   });
+}
+
+/** Whether a step runs something itself. */
+const runs = (step: PlannedStep) => step.waitFor === undefined && step.repeat === undefined;
+
+function kindOf({ waitFor, repeat, agent }: PlannedStep): PlannedStepView["kind"] {
+  if (waitFor !== undefined) return "wait";
+  if (repeat !== undefined) return "repeat";
+  return agent === undefined ? "run" : "agent";
 }
 
 function sandboxView(

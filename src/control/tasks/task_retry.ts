@@ -11,6 +11,7 @@ import type { TriggerSpec } from "../../resources/trigger.ts";
 import type { NodeStore } from "../../store/node_store.ts";
 import { staysBehind } from "../../store/rules/placement.ts";
 import type { RetryOf, StepRecord, Task } from "../../store/task_records.ts";
+import { isOver } from "../../tasks/run/flow.ts";
 import { keptSteps } from "../../tasks/run/kept_steps.ts";
 import type { Plan } from "../../tasks/plan.ts";
 import { isDirectory } from "../../tasks/workspace/directory_fault.ts";
@@ -52,7 +53,12 @@ export async function retryTask(
     of: task.id,
     now: host.clock.now(),
   });
-  return { id: made.id, retry_of: task.id, kept: again.kept.map((step) => step.id), note };
+  return {
+    id: made.id,
+    retry_of: task.id,
+    kept: again.kept.filter(isOver).map(({ id }) => id),
+    note,
+  };
 }
 
 /**
@@ -114,7 +120,7 @@ function withoutDirectory(
 ): RetryPlan {
   const gone = `The directory in which task ${task.id} ran is gone`;
   if (from === undefined) return anywhere([], `${gone}, all of its steps run again`);
-  const ids = kept.map(({ id }) => id).join(", ");
+  const ids = kept.filter(isOver).map(({ id }) => id).join(", ");
   throw new AppError(
     "conflict",
     `${gone}, with the files of ${ids}: leave out --from to run all of its steps again`,

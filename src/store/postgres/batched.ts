@@ -24,6 +24,7 @@ export type Batched =
   | "recordHandshake"
   | "moveCursor"
   | "saveStep"
+  | "beginRound"
   | "setTaskDirectory"
   | "endWaits"
   | "requeueTask"
@@ -85,6 +86,14 @@ export const BATCHED: { readonly [Name in Batched]: BatchedMethod<Name> } = {
     run({ set, fence }, taskId, step) {
       fence.check(taskId);
       set.saveStep(taskId, step);
+    },
+  },
+  beginRound: {
+    batcher: "tasks",
+    asksFor: (request, taskId) => request.addClaim(taskId),
+    run({ set, fence }, taskId, steps) {
+      fence.check(taskId);
+      for (const step of steps) set.saveStep(taskId, step);
     },
   },
   setTaskDirectory: {

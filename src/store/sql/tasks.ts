@@ -88,15 +88,17 @@ export function toTask(row: Row, stored: StoredSteps): Task {
 
 /**
  * The steps of a task. Steps that never started have no row: they are pending, or were skipped when
- * the task ended.
+ * the task ended. So were those that were to run again.
  */
 function toSteps({ plan, rows }: StoredSteps, state: TaskState): StepRecord[] {
   if (plan === undefined) return [];
   const known = new Map(rows.map((row) => [number(row, "position"), toStep(row)]));
   const begun: StepState = isUnfinished(state) ? "pending" : "skipped";
-  return [...plan.steps, ...plan.finally ?? []].map((step, position) =>
-    known.get(position) ?? { position, id: step.id, state: begun, reason: "" }
-  );
+  return [...plan.steps, ...plan.finally ?? []].map((step, position) => {
+    const record = known.get(position);
+    if (record === undefined) return { position, id: step.id, state: begun, reason: "" };
+    return record.state === "pending" ? { ...record, state: begun } : record;
+  });
 }
 
 function toStep(row: Row): StepRecord {

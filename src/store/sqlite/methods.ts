@@ -89,6 +89,9 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   claimTasks: scheduling.claimTasks,
   claimInterrupted: scheduling.claimInterrupted,
   saveStep: over((rows, taskId, step) => rows.saveStep(taskId, step)),
+  beginRound: over((rows, taskId, steps) => {
+    for (const step of steps) rows.saveStep(taskId, step);
+  }),
   finishTask: over(finishTask),
   requeueTask: scheduling.requeueTask,
   parkTask: scheduling.parkTask,

@@ -2,15 +2,21 @@
  * The order in which the steps of a task run (`needs`): the states of all steps decide which steps can
  * start, which never will, and how the task ends. Pure.
  *
+ * A step with `repeat` waits from the beginning of its first round to the end of its last one. Meanwhile
+ * its own steps can start; when all of them are over, it can go on itself, and `rounds.ts` decides how.
+ *
  * @module
  */
 
-import { needsOf, type StepNeeds } from "../../resources/step_graph.ts";
+import { innerPlaces, needsOf, type StepNeeds } from "../../resources/step_graph.ts";
 import type { StepRecord } from "../../store/task_records.ts";
 import type { PlannedStep } from "../plan.ts";
 
 /** The fields of a step that decide when it runs, and what its failure means. */
-export type FlowStep = Pick<PlannedStep, "id" | "needs" | "continueOnError">;
+export type FlowStep = Pick<
+  PlannedStep,
+  "id" | "needs" | "continueOnError" | "repeat" | "within"
+>;
 
 /** The state of a step. A list of them is in the order of the steps. */
 export type Standing = Pick<StepRecord, "state" | "reason" | "finishedAt">;
@@ -55,19 +61,45 @@ export function isOver({ state }: Pick<Standing, "state">): boolean {
 /** The steps to start or to skip when all steps are in these states. */
 export function nextMoves(steps: readonly FlowStep[], standings: readonly Standing[]): Moves {
   const needs = needsByPosition(steps);
+  const blocks = blocksByPosition(steps);
   const blockers = blockersOf(steps, standings, needs);
   const pending = [...standings.keys()].filter((position) => canStart(standings[position]?.state));
+  const which = (position: number) => {
+    const how = HOW[standings[position]?.state ?? ""] ?? "was skipped";
+    return `"${steps[position]?.id}", which ${how}`;
+  };
   return {
     ready: pending.filter((position) =>
-      !blockers.has(position) && allOver(needs[position], standings)
+      !blockers.has(position) && allOver(needs[position], standings) &&
+      isIts(position, { steps, standings, blocks })
     ),
     skip: pending.flatMap((position) => {
-      const blocker = blockers.get(position);
-      if (blocker === undefined) return [];
-      const how = HOW[standings[blocker]?.state ?? ""] ?? "was skipped";
-      return [{ position, reason: `needs "${steps[blocker]?.id}", which ${how}` }];
+      const [blocker, block] = [blockers.get(position), blocks[position]];
+      if (blocker !== undefined) return [{ position, reason: `needs ${which(blocker)}` }];
+      const isLeft = block !== undefined && isOver(standings[block] ?? { state: "pending" });
+      return isLeft ? [{ position, reason: `is a step of ${which(block)}` }] : [];
     }),
   };
+}
+
+/**
+ * Whether it is the turn of a step: of one in a `repeat` while that is in a round, of the `repeat` itself
+ * between two rounds.
+ */
+function isIts(
+  position: number,
+  { steps, standings, blocks }: {
+    readonly steps: readonly FlowStep[];
+    readonly standings: readonly Standing[];
+    readonly blocks: readonly (number | undefined)[];
+  },
+): boolean {
+  const block = blocks[position];
+  if (block !== undefined) return standings[block]?.state === "waiting";
+  if (steps[position]?.repeat === undefined || standings[position]?.state === "pending") {
+    return true;
+  }
+  return allOver(innerPlaces(steps, position), standings);
 }
 
 /** Whether a step in this state can start, or look again whether it can go on. */
@@ -76,14 +108,18 @@ const canStart = (state: Standing["state"] | undefined) =>
 
 const HOW: Readonly<Record<string, string>> = { failed: "failed", cancelled: "was cancelled" };
 
-/** Why the task has failed: its first failure that counts; `undefined` when it has not. */
+/**
+ * Why the task has failed: its first failure that counts; `undefined` when it has not. The failure of a
+ * step of a `repeat` is one of that.
+ */
 export function findFailure(
   steps: readonly FlowStep[],
   standings: readonly Standing[],
 ): string | undefined {
   const failures = standings.flatMap(({ state, reason, finishedAt = Infinity }, position) => {
     const step = steps[position];
-    const counts = state === "failed" && step !== undefined && step.continueOnError !== true;
+    const counts = state === "failed" && step !== undefined && step.continueOnError !== true &&
+      step.within === undefined;
     return counts ? [{ at: finishedAt, reason: `step "${step.id}": ${reason}` }] : [];
   });
   const [first] = failures.toSorted((a, b) => a.at === b.at ? 0 : a.at - b.at);
@@ -118,7 +154,9 @@ export function waitsFor(
 ): readonly (readonly string[])[] {
   const needs = steps.map((_, place) => needsOf(steps, place));
   const waitedFor = new Set(needs.flat());
-  const ends = steps.flatMap(({ id }) => waitedFor.has(id) ? [] : [id]);
+  const ends = steps.flatMap(({ id, within }) =>
+    waitedFor.has(id) || within !== undefined ? [] : [id]
+  );
   return [
     ...needs,
     ...last.map((_, place) => {
@@ -132,6 +170,14 @@ export function waitsFor(
 function needsByPosition(steps: readonly FlowStep[]): readonly (readonly number[])[] {
   const places = new Map(steps.map(({ id }, place) => [id, place]));
   return steps.map((_, place) => needsOf(steps, place).flatMap((id) => places.get(id) ?? []));
+}
+
+/** For each step of a `repeat`, the position of that. */
+function blocksByPosition(steps: readonly FlowStep[]): readonly (number | undefined)[] {
+  const blocks = new Map(
+    steps.flatMap(({ id, repeat }, place) => repeat === undefined ? [] : [[id, place] as const]),
+  );
+  return steps.map(({ within }) => within === undefined ? undefined : blocks.get(within));
 }
 
 function allOver(positions: readonly number[] = [], standings: readonly Standing[]): boolean {

@@ -4,10 +4,12 @@
  * @module
  */
 
-import { needsOf } from "../../resources/step_graph.ts";
+import { defined } from "../../base/defined.ts";
+import { innerPlaces, needsOf } from "../../resources/step_graph.ts";
 import type { StepRecord } from "../../store/task_records.ts";
 import { isTasksReason } from "./flow.ts";
 import type { Plan, PlannedStep } from "../plan.ts";
+import { recordsOfRound } from "./rounds.ts";
 
 /** An ended task, with the facts that decide which of its steps run again. */
 export interface EndedTask {
@@ -18,28 +20,80 @@ export interface EndedTask {
 }
 
 /**
- * The steps that are not run again. These run again: the step `from`, steps that failed, were cancelled
- * or never ran, steps that need any of those, and always the steps under `finally`.
+ * The records with which a retry begins: those of the steps that are not run again, and those of a `repeat`
+ * that goes on in its round. These run again: the step `from`, steps that failed, were cancelled or never
+ * ran, steps that need any of those, and always the steps under `finally`. A `repeat` goes on in its round
+ * if some of its steps are left in it; otherwise, and as `from`, it begins with its first round.
  */
 export function keptSteps({ plan: { steps }, records }: EndedTask, from?: string): StepRecord[] {
-  const rerun = new Set(
-    steps.filter((step, position) => step.id === from || !isDone(step, records[position]))
-      .map(({ id }) => id),
+  const blocks = new Map(
+    steps.flatMap(({ id, repeat }, place) => repeat === undefined ? [] : [[id, place] as const]),
   );
-  for (let before = -1; before !== rerun.size;) {
-    before = rerun.size;
-    for (const [position, { id }] of steps.entries()) {
-      if (needsOf(steps, position).some((need) => rerun.has(need))) rerun.add(id);
+  const isLeft = (place: number) => !isDone(steps[place], records[place]);
+  const blockOf = (place: number) => blocks.get(steps[place]?.within ?? "");
+  const rerun = new Set(
+    [...steps.keys()].filter((place) => {
+      const block = blockOf(place);
+      return steps[place]?.id === from || isLeft(block ?? place) && isLeft(place);
+    }),
+  );
+  const anew = new Set(
+    [...blocks.values()].filter((block) =>
+      steps[block]?.id === from || isLeft(block) && !canGoOn(block, { steps, records, isLeft })
+    ),
+  );
+  const places = new Map(steps.map(({ id }, place) => [id, place]));
+  const isRerun = (id: string) => rerun.has(places.get(id) ?? -1);
+  for (let before = -1; before !== rerun.size + anew.size;) {
+    before = rerun.size + anew.size;
+    for (const [place, { within = "" }] of steps.entries()) {
+      const block = blocks.get(within);
+      const isNeeding = needsOf(steps, place).some(isRerun);
+      if (isNeeding || block !== undefined && anew.has(block)) rerun.add(place);
+      if (isNeeding && steps[place]?.repeat !== undefined) anew.add(place);
+      if (block !== undefined && rerun.has(place)) rerun.add(block);
     }
   }
-  return steps.flatMap(({ id }, position) =>
-    rerun.has(id) ? [] : records.slice(position, position + 1)
-  );
+  return [...steps.keys()].flatMap((place) => {
+    const [record, block] = [records[place], blockOf(place) ?? place];
+    if (record === undefined) return [];
+    if (!rerun.has(place)) return [record];
+    if (steps[block]?.repeat === undefined || anew.has(block)) return [];
+    return inItsRound({ block, place }, { steps, records });
+  });
+}
+
+/** Whether a `repeat` has begun, and steps of it are left in its round. */
+function canGoOn(
+  block: number,
+  { steps, records, isLeft }: {
+    readonly steps: readonly PlannedStep[];
+    readonly records: readonly StepRecord[];
+    readonly isLeft: (place: number) => boolean;
+  },
+): boolean {
+  const inner = innerPlaces(steps, block);
+  const { round = 1, startedAt } = records[block] ?? {};
+  const hasBegun = round > 1 || startedAt !== undefined || inner.some((place) => !isLeft(place));
+  return hasBegun && inner.some(isLeft);
+}
+
+/** The record of a `repeat`, or of one of its steps that runs again in its round. */
+function inItsRound(
+  { block, place }: { readonly block: number; readonly place: number },
+  { steps, records }: {
+    readonly steps: readonly PlannedStep[];
+    readonly records: readonly StepRecord[];
+  },
+): StepRecord[] {
+  const { round = 1, startedAt } = records[block] ?? {};
+  return recordsOfRound({ position: block, round, ...defined({ startedAt }) }, { steps }, records)
+    .filter(({ position }) => position === place);
 }
 
 /** Whether a step is done; a skipped step only if its own condition was false. */
-function isDone(step: PlannedStep, record: StepRecord | undefined): boolean {
-  if (record === undefined) return false;
+function isDone(step: PlannedStep | undefined, record: StepRecord | undefined): boolean {
+  if (step === undefined || record === undefined) return false;
   if (record.state === "succeeded") return true;
   return record.state === "skipped" && step.when !== undefined && wasEvaluated(record);
 }

@@ -83,8 +83,10 @@ export async function prepareAttempt(
     { hasAgent, hasSession: step.session !== undefined },
     host.sandboxes,
   );
-  const name = `${position}.${number}${work === undefined ? "" : `.${work.run}`}`;
-  const how = { name, number, token, ...defined({ work }) };
+  const round = context.steps.records[position]?.round ?? 1;
+  const inRound = round === 1 ? "" : `r${round}.`; // the files of no round have the name of another
+  const name = `${position}.${inRound}${number}${work === undefined ? "" : `.${work.run}`}`;
+  const how = { name, number, round, token, ...defined({ work }) };
   if (!("sandbox" in choice)) {
     return { ...await prepareIn(undefined, positioned, context, how), ...choice };
   }
@@ -110,10 +112,11 @@ async function prepareIn(
   sandbox: CommandSandbox | undefined,
   { step }: PositionedStep,
   context: TaskContext,
-  { name, number, token, work }: {
+  { name, number, round, token, work }: {
     /** Names the attempt, and the run of its agent, among those of its task. */
     readonly name: string;
     readonly number: number;
+    readonly round: number;
     readonly token: string;
     readonly work?: AgentWork;
   },
@@ -143,6 +146,7 @@ async function prepareIn(
     ...context.variables,
     SVC_STEP: step.id,
     SVC_ATTEMPT: String(number),
+    ...step.within === undefined ? {} : { SVC_ROUND: String(round) },
     SVC_OUTPUT: output,
     SVC_RUN_TOKEN: token,
     [ATTEMPT_MARK]: `${context.mark}.${name}`,

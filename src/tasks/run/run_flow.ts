@@ -128,10 +128,13 @@ export function skipForever(run: TaskRun, why: string): void {
   skipRest(run, neverRan(why));
 }
 
-/** Cancels the steps that wait, or that were cut off: they have a record, and will not run any more. */
+/**
+ * Cancels the steps that wait, that were cut off, or that ran in an earlier round: they have a record, and
+ * will not run any more.
+ */
 export function cancelBegun(run: TaskRun): void {
   for (const record of run.steps.records.slice(0, run.plan.steps.length)) {
-    if (isOver(record) || record.reason === "") continue;
+    if (isOver(record) || record.reason === "" && (record.round ?? 1) === 1) continue;
     run.steps.record({ ...record, state: "cancelled", reason: "cancelled" });
   }
 }

@@ -18,6 +18,7 @@ import { backoffSecs, timedOutWithTask } from "../time_limits.ts";
 import { attemptByAgents } from "./agent_turn.ts";
 import { type AttemptResult, attemptStep } from "./attempt_step.ts";
 import type { PositionedStep } from "./prepare_attempt.ts";
+import { repeatInStep } from "./repeat_step.ts";
 import { INTERRUPTED } from "./step_recorder.ts";
 import { askInStep } from "./approval_step.ts";
 import { waitInStep } from "./wait_step.ts";
@@ -61,13 +62,14 @@ export async function runStep(
   return undefined;
 }
 
-/** Does what its form says: runs a program, waits, or asks people. */
+/** Does what its form says: runs a program or rounds, waits, or asks people. */
 function runForm(
   placed: PositionedStep,
   context: TaskContext,
   how: Parameters<typeof makeAttempts>[2],
 ): Promise<StepRecord | Waiting | undefined> {
-  const { waitFor, approval } = placed.step;
+  const { repeat, waitFor, approval } = placed.step;
+  if (repeat !== undefined) return repeatInStep({ ...placed, repeat }, context, how.log);
   if (waitFor !== undefined) return waitInStep(placed, context, how.log);
   if (approval !== undefined) return askInStep({ ...placed, approval }, context, how.log);
   return makeAttempts(placed, context, how);
@@ -140,12 +142,16 @@ async function makeAttempts(
 
 /**
  * When a step that has never run could have started, by the clock that stored the records: its time to wait
- * for a limit does not begin anew each time it asks.
+ * for a limit does not begin anew each time it asks. Nothing tells when a later round began; a step that
+ * needs none in it could have started now.
  */
-function readySince({ position }: PositionedStep, context: TaskContext): number {
+function readySince({ step, position }: PositionedStep, context: TaskContext): number {
   const { plan, steps: { records }, claimed: { task }, host: { clock } } = context;
   const needs = new Set(needsOf(plan.steps, position));
-  const ends = records.flatMap(({ id, finishedAt }) => needs.has(id) ? finishedAt ?? [] : []);
+  if (needs.size === 0 && (records[position]?.round ?? 1) > 1) return clock.now();
+  const ends = records.flatMap(({ id, finishedAt, startedAt }) =>
+    needs.has(id) ? finishedAt ?? [] : id === step.within ? startedAt ?? [] : []
+  );
   return Math.max(task.startedAt ?? clock.now(), ...ends);
 }
 

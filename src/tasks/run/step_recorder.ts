@@ -34,6 +34,7 @@ export class StepRecorder implements AsyncDisposable {
   /** Record of each step, by position; ahead of the store. */
   readonly records: StepRecord[];
   readonly #save: (record: StepRecord) => Promise<void>;
+  readonly #saveRound: (records: readonly StepRecord[]) => Promise<void>;
   readonly #clock: Clock;
   readonly #secrets: KnownSecrets;
   readonly #stop: AbortSignal;
@@ -53,13 +54,14 @@ export class StepRecorder implements AsyncDisposable {
   constructor(
     task: Pick<Task, "id" | "steps">,
     { store, clock, secrets }: {
-      readonly store: Pick<TaskRecorder, "saveStep">;
+      readonly store: Pick<TaskRecorder, "saveStep" | "beginRound">;
       readonly clock: Clock;
       readonly secrets: KnownSecrets;
     },
     stop: AbortSignal,
   ) {
     this.#save = (record) => store.saveStep(task.id, record);
+    this.#saveRound = (records) => store.beginRound(task.id, records);
     this.#clock = clock;
     this.#secrets = secrets;
     this.#stop = stop;
@@ -68,10 +70,11 @@ export class StepRecorder implements AsyncDisposable {
 
   /**
    * Replaces the record of a step; it is stored when {@linkcode flush} has resolved. Secrets in the
-   * values of the step are hidden from here on, in the record and for later steps.
+   * values of the step are hidden from here on, in the record and for later steps. The step stays in its
+   * round.
    */
   record(unredacted: StepRecord): void {
-    const record = this.#redacted(unredacted);
+    const record = this.#inRound(this.#redacted(unredacted));
     if (isQuick(record)) return this.#delay(record, () => this.#store(record));
     this.records[record.position] = record;
     this.#dropDelayed(record.position);
@@ -82,8 +85,24 @@ export class StepRecorder implements AsyncDisposable {
    * Records that a step runs. This record is not stored if the step ends soon, and a failure to store
    * it is ignored.
    */
-  recordStarted(record: StepRecord): void {
+  recordStarted(started: StepRecord): void {
+    const record = this.#inRound(started);
     this.#delay(record, () => void this.#save(record).catch(() => {}));
+  }
+
+  /**
+   * Replaces the records of a `repeat` and its steps by those of its next round; resolves when all of them
+   * are stored, at once.
+   *
+   * @throws {AppError} when the store cannot take them.
+   */
+  async beginRound(records: readonly StepRecord[]): Promise<void> {
+    await this.flush();
+    await retryWhileOverloaded(
+      () => this.#saveRound(records),
+      { clock: this.#clock, signal: this.#stop },
+    );
+    for (const record of records) this.records[record.position] = record;
   }
 
   /**
@@ -118,6 +137,16 @@ export class StepRecorder implements AsyncDisposable {
     const ends = [...this.#delayed.values()].map(({ record }) => record).filter(isOver);
     for (const { position } of ends) this.#dropDelayed(position);
     return ends;
+  }
+
+  /**
+   * A record in the round of the one that it replaces. A step of a `repeat` has the outputs of the round
+   * before until it has ended.
+   */
+  #inRound(record: StepRecord): StepRecord {
+    const { round, outputs } = this.records[record.position] ?? {};
+    if (round === undefined) return record;
+    return { round, ...isOver(record) ? {} : defined({ outputs }), ...record };
   }
 
   #redacted(record: StepRecord): StepRecord {
@@ -176,6 +205,12 @@ function isQuick({ startedAt = -Infinity, finishedAt = Infinity }: StepRecord): 
 /** A step that ran when the daemon last ended starts again, with the same attempt number. */
 function asNotRunning(record: StepRecord): StepRecord {
   if (record.state !== "running") return record;
-  const { position, id, attempt } = record;
-  return { position, id, state: "pending", reason: INTERRUPTED, ...defined({ attempt }) };
+  const { position, id, attempt, round } = record;
+  return {
+    position,
+    id,
+    state: "pending",
+    reason: INTERRUPTED,
+    ...defined({ attempt, round, outputs: round === undefined ? undefined : record.outputs }),
+  };
 }

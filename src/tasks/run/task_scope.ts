@@ -72,7 +72,14 @@ function hasRun({ state }: StepRecord): boolean {
   return state === "succeeded" || state === "failed";
 }
 
-/** A step that has not ended has no exit code, no failure and no outputs. */
-function shownStep({ state, exitCode, failure, outputs = {} }: StepRecord): JsonObject {
-  return { state, exit_code: exitCode ?? null, failure: failure ?? "", outputs };
+/**
+ * A step that has not ended has no exit code and no failure, and no outputs but those of the round before.
+ * `rounds` is the number of rounds that it has begun, for the steps of a `repeat` and for that itself.
+ */
+function shownStep(
+  { state, exitCode, failure, round = 1, outputs = {} }: StepRecord,
+): JsonObject {
+  const hasBegun = round > 1 || state !== "pending" && state !== "skipped";
+  const rounds = hasBegun ? round : 0;
+  return { state, exit_code: exitCode ?? null, failure: failure ?? "", outputs, rounds };
 }

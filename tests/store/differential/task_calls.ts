@@ -23,6 +23,7 @@ export function work(world: World): Call {
   return random.pick<() => Call>([
     () => call("saveStep", id, someStep(world)),
     () => call("saveStep", id, someStep(world)),
+    () => call("beginRound", id, [someStep(world), { ...someStep(world), round: 2 }]),
     () => call("finishTask", someEnd(world, id)),
     () => call("finishTask", someEnd(world, id)),
     () => call("finishTask", someEnd(world, id)),

@@ -271,6 +271,7 @@ const CALLS: Calls = {
   findSessions: (run, db) => run(db, ["s"]),
   pruneSessions: (run, db) => run(db, 1e15, 3),
   saveStep: (run, db) => run(db, T1, step(0, "succeeded")),
+  beginRound: (run, db) => run(db, T1, [step(0, "waiting"), step(1, "pending")]),
   finishTask: (run, db) =>
     run(db, { taskId: T1, state: "failed", reason: "", now: 5, followed: true }),
   requeueTask: (run, db) => run(db, T1),
