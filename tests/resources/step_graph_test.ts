@@ -300,3 +300,51 @@ for (const [name, { spec, says }] of Object.entries(TRIGGERS)) {
     deepEqual(saidOf("Trigger", spec), says);
   });
 }
+
+const inRounds = (fields: Fields, steps: readonly Fields[] = [step("c"), step("d")]) => [
+  step("a"),
+  { id: "build", repeat: { max: 3, until: "true", steps, ...fields } },
+  step("z"),
+];
+
+const REFUSED: readonly [what: string, steps: readonly Fields[], said: string][] = [
+  ["no max", inRounds({ max: undefined }), "max"],
+  ["max 0", inRounds({ max: 0 }), "1 to 50"],
+  ["max 51", inRounds({ max: 51 }), "1 to 50"],
+  ["no until", inRounds({ until: undefined }), "until"],
+  ["an until that does not compile", inRounds({ until: "steps.(" }), "repeat.until"],
+  ["an until over no step", inRounds({ until: "steps.no.state == 'x'" }), 'No step is called "no"'],
+  ["no steps", inRounds({}, []), "at least one step"],
+  [
+    "a repeat in a repeat",
+    inRounds({}, [{ id: "c", repeat: {} }]),
+    'Unknown field "repeat", which',
+  ],
+  ["a repeat that runs something", [{ ...inRounds({})[1], run: "true" }], 'so it has no "run"'],
+  ["an id twice", inRounds({}, [step("a")]), 'already called "a"'],
+  ["a need outside", inRounds({}, [step("c", { needs: ["a"] })]), 'under "needs" of "build"'],
+  ["a need into it", [...inRounds({}), step("y", { needs: ["c"] })], 'need "build"'],
+  ["a circle in it", inRounds({}, [step("c", { needs: ["c"] })]), "waits for itself"],
+];
+
+for (const [what, steps, expected] of REFUSED) {
+  Deno.test(`repeat: ${what} is refused`, () => {
+    const errors = said(JSON.parse(JSON.stringify(steps))).filter((one) => one.startsWith("error"));
+    deepEqual(errors.map((one) => one.includes(expected)), [true], errors.join());
+  });
+}
+
+Deno.test("repeat: none stands under finally", () => {
+  const findings = said([step("a")], [{ id: "z", repeat: { max: 1, until: "true", steps: [] } }]);
+  deepEqual(findings.some((one) => one.includes('or under "finally"')), true, findings.join());
+});
+
+Deno.test("repeat: its steps read those of the round before, with a default", () => {
+  const reads = (env: string) => [step("c", { env: { TAIL: env } }), step("d")];
+  deepEqual(said(inRounds({}, reads('{{ default(steps.d.outputs.tail, "") }}'))), []);
+  deepEqual(said(inRounds({ until: "steps.build.rounds > 1 && steps.d.state == 'x'" })), []);
+  const [bare = ""] = said(inRounds({}, reads("{{ steps.d.outputs.tail }}")));
+  deepEqual(bare.startsWith("warning") && bare.includes("in the first round"), true, bare);
+  const after = [...inRounds({}), step("y", { when: "steps.d.state == 'succeeded'" })];
+  deepEqual(said(after), []);
+});

@@ -55,6 +55,30 @@ eachStore("finishTask ends a running task once, and no other", async (store) => 
 });
 
 eachStore(
+  "a round begins with all its records at once, which an ended task skips",
+  async (store) => {
+    await accept(store, 1);
+    await store.claimTasks(1, 5);
+    await store.saveStep(taskIdOf(1), {
+      ...step(1, "succeeded"),
+      outputs: { n: "1" },
+      finishedAt: 6,
+    });
+    const block = { ...step(0, "waiting"), reason: "round 2 of 3", startedAt: 5, round: 2 };
+    const inner = { ...step(1, "pending"), round: 2, outputs: { n: "1" } };
+    await store.beginRound(taskIdOf(1), [block, inner]);
+    const steps = async () => (await store.findTasks(taskIdOf(1)))[0]?.steps;
+    deepEqual(await steps(), [block, inner]);
+    const end = { taskId: taskIdOf(1), state: "failed", reason: "", now: 9 } as const;
+    await store.finishTask({ ...end, steps: [{ ...block, state: "failed", finishedAt: 9 }] });
+    deepEqual((await steps())?.map(({ state, round }) => [state, round]), [["failed", 2], [
+      "skipped",
+      2,
+    ]]);
+  },
+);
+
+eachStore(
   "steps without a record wait while the task is open, and are skipped once it ended",
   async (store) => {
     await accept(store, 1);

@@ -12,7 +12,7 @@ import { Chip } from "../../parts/chip.tsx";
 import { narrow } from "../../parts/narrow.ts";
 import { now } from "../../parts/time.tsx";
 import type { Layout, Shape } from "./layout.ts";
-import { lengthOf, nameOf, type Step } from "./steps.ts";
+import { lengthOf, nameOf, roundOf, type Step } from "./steps.ts";
 
 /** The steps to draw, and the picked one. */
 export interface StepsView {
@@ -74,7 +74,9 @@ function StepBox(
       <span class="id">{id}</span>
       <span class="about">
         <Chip word={state} /> <span class="faint">{lengthOf(record, now.value)}</span>{" "}
-        <span class="faint">{tried || (plan?.kind === "agent" ? plan.agent : "")}</span>
+        <span class="faint">
+          {tried || roundOf(step) || (plan?.kind === "agent" ? plan.agent : "")}
+        </span>
       </span>
     </button>
   );

@@ -31,10 +31,13 @@ export function stepsOf(task: TaskRecord, plan: Plan | undefined): readonly Step
   return [...ids].map((id) => {
     const record = task.steps.find((one) => one.id === id);
     const own = planned.find((one) => one.id === id);
+    const needs = (own?.needs ?? []).filter((one) => ids.has(one));
+    // The first steps of a repeat need no other: they come after it, because it begins their round.
+    const after = needs.length === 0 && own?.within !== undefined ? [own.within] : needs;
     return {
       id,
       state: record?.state ?? "pending",
-      needs: (own?.needs ?? []).filter((one) => ids.has(one)),
+      needs: after,
       record,
       plan: own,
     };
@@ -59,11 +62,18 @@ export function nameOf({ id, state, needs, record, plan }: Step, nowMs: number):
     `Step ${id}: ${state}`,
     took,
     attempt > 1 ? `attempt ${attempt} of ${tries}` : plan?.kind === "agent" ? plan.agent : "",
+    record?.reason === undefined || record.reason === "" ? roundOf({ record, plan }) : "",
     record?.reason ?? "",
     needs.length === 0 ? "" : `after ${needs.join(", ")}`,
     plan?.finally === true ? "always runs" : "",
   ];
   return parts.filter((one) => one !== "").join(", ");
+}
+
+/** The round of a repeat, such as "round 2 of 5"; empty for any other step, and before it begins. */
+export function roundOf({ record, plan }: Pick<Step, "record" | "plan">): string {
+  if (plan?.repeat === undefined || record === undefined || record.started_at === null) return "";
+  return `round ${record.round ?? 1} of ${plan.repeat.max}`;
 }
 
 /** How long a step took, or has taken so far; empty before it starts. */
