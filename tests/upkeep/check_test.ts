@@ -19,6 +19,10 @@ Deno.test("check finds nothing wrong with a sound database, and leaves nothing b
   deepEqual(filesIn(rig.dirs.root), before);
 });
 
+const INTO_WAITS =
+  "INSERT INTO waits (task_id, position, round, part, project, kind, state, asked, " +
+  "due_at, is_relative, opened_at, over_at, result)";
+
 const IMPOSSIBLE: readonly {
   readonly name: string;
   readonly sql: string;
@@ -95,19 +99,18 @@ const IMPOSSIBLE: readonly {
   {
     name: "a waiting task that is to be stopped, and its wait is open",
     sql: `UPDATE tasks SET state = 'waiting', started_at = 1, cancel_reason = 'no';
-          INSERT INTO waits SELECT id, 0, 1, 0, project, 'time', 'open', '{}', 9, 0, 1, NULL, NULL FROM tasks`,
+          ${INTO_WAITS} SELECT id, 0, 1, 0, project, 'time', 'open', '{}', 9, 0, 1, NULL, NULL FROM tasks`,
     says: /There are tasks that wait and cannot: 01J/,
   },
   {
     name: "an open wait of a task that has ended",
     sql: `UPDATE tasks SET state = 'failed', finished_at = 1;
-          INSERT INTO waits SELECT id, 0, 1, 0, project, 'time', 'open', '{}', 9, 0, 1, NULL, NULL FROM tasks`,
+          ${INTO_WAITS} SELECT id, 0, 1, 0, project, 'time', 'open', '{}', 9, 0, 1, NULL, NULL FROM tasks`,
     says: /There are waits of tasks that do not exist, or open ones of ended tasks: 01J/,
   },
   {
     name: "the wait of no task",
-    sql:
-      "INSERT INTO waits VALUES ('T', 0, 1, 0, 'default', 'time', 'over', '{}', 9, 0, 1, 2, '{}')",
+    sql: `${INTO_WAITS} VALUES ('T', 0, 1, 0, 'default', 'time', 'over', '{}', 9, 0, 1, 2, '{}')`,
     says: /There are waits of tasks that do not exist, or open ones of ended tasks: T/,
   },
   {
