@@ -84,6 +84,8 @@ export interface Listing {
   readonly more_before?: string;
   /** Value of `after` for the page of newer ones, where the list was read with `after`. */
   readonly more_after?: string;
+  /** Whether there are more, in a list that has no pages: a higher `limit` gives them. */
+  readonly is_cut?: true;
 }
 
 /** Changes since the last line of a watch; a line with empty lists is a keepalive. */

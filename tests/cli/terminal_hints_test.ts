@@ -109,6 +109,8 @@ Deno.test("svc get says on a terminal how to read on when the page is full", asy
   equal(await hint(full, { limit: "2" }), "There may be more: add --before 01K1\n");
   equal(await hint(full, { limit: "2" }, false), "");
   equal(await hint(listing(2), { limit: "2" }), "");
+  const cut = { ...listing(2), is_cut: true };
+  equal(await hint(cut, { limit: "2" }), "There are more: add a higher --limit\n");
 });
 
 Deno.test("svc task inbox is a table on a terminal, and lines elsewhere", async () => {

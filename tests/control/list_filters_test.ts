@@ -108,18 +108,24 @@ Deno.test("since and until are times, or seconds back from now", async () => {
 Deno.test("a filter is refused where it means nothing, by the name of its flag", async () => {
   await using temp = await tempStore();
   const { store } = temp;
-  const refused: readonly (readonly [string, Partial<GetInput>, string])[] = [
+  const refused: readonly (readonly [string, Partial<GetInput>, string | RegExp])[] = [
     ["task", { reason: "x" }, "--reason is for deliveries"],
     ["task", { min_duration_ms: 5 }, "--min-duration is for deliveries"],
     ["source-event", { status: 401 }, "--status is for deliveries"],
     ["delivery", { retry_of: "x" }, "--retry-of is for tasks"],
     ["delivery", { parent: "x" }, "--parent is for tasks"],
     ["delivery", { session: "x" }, "--session is for tasks"],
+    ["token", { trigger: "x" }, /^--trigger is for tasks, deliveries, .* and waits$/],
+    ["node", { trigger: "x" }, /^--trigger is for /],
+    ["control-audit", { trigger: "x" }, /^--trigger is for /],
+    ["token", { since: "2026-01-31T08:00:00Z" }, /^--since is for tasks, .* and control-audits$/],
+    ["wait", { since_secs: 5 }, /^--since is for /],
+    ["task", { selector: "a=b" }, "--selector is for resources"],
     ["audit", { delivery: "x" }, "--delivery is for tasks"],
     ["binding", { thread: "x" }, "--thread is for source-events"],
   ];
   for (const [what, input, message] of refused) {
-    await rejects(get(store, what, input), { code: "usage", message }, message);
+    await rejects(get(store, what, input), { code: "usage", message }, String(message));
   }
   for (const input of [{ until: "2026-01-31T08:00:00Z" }, { after: "01K" }, { before: "01K" }]) {
     await rejects(get(store, "token", input), { code: "usage" }, JSON.stringify(input));

@@ -286,6 +286,7 @@ function watch(input: GetInput, format: Format, context: Context<typeof OPTIONS>
 function hintAtMore(listing: Listing | undefined, io: Io): void {
   if (!io.outIsTerminal) return;
   const { more_before: last, more_after: first } = listing ?? {};
+  if (listing?.is_cut === true) io.err("There are more: add a higher --limit\n");
   if (last !== undefined) io.err(`There may be more: add --before ${last}\n`);
   if (first !== undefined) io.err(`There may be newer ones: add --after ${first}\n`);
 }

@@ -23,6 +23,7 @@ export const DELIVERIES: RecordType<Delivery, "delivery", DeliveryStore> = {
   view: deliveryView,
   columns: deliveryColumns,
   filters: [
+    "trigger",
     "outcome",
     "before",
     "after",

@@ -27,6 +27,8 @@ export interface Part {
   readonly rows: readonly unknown[];
   /** Id behind which the list goes on; absent after its end. */
   readonly next?: string;
+  /** Whether there are more, of a type that has no pages. */
+  readonly isCut?: true;
 }
 
 /** The rows of a list: as many as the query asks for, or as many as one search finds. */
@@ -36,7 +38,12 @@ export async function listInSteps(
   store: RecordStore & IdSearch,
   sizes: StepSizes = SIZES,
 ): Promise<Part> {
-  if (!canPage(type)) return { rows: await type.list(store, query) };
+  if (!canPage(type)) {
+    const rows = await type.list(store, { ...query, limit: query.limit + 1 });
+    return rows.length <= query.limit
+      ? { rows }
+      : { rows: rows.slice(0, query.limit), isCut: true };
+  }
   const rows: unknown[] = [];
   const searched = searchedName(type, query);
   let rest = query;

@@ -27,7 +27,7 @@ export const MESSAGES: RecordType<OutboxMessage, "outbox", OutboxStore> = {
   id: (message) => message.id,
   view: messageView,
   columns: messageColumns,
-  filters: ["state", "before", "after", "until", "task"],
+  filters: ["trigger", "state", "before", "after", "until", "task"],
   searched: ["trigger", "task"],
   open: {
     isOpen: ({ state }) => state === "pending" || state === "held",

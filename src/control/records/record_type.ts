@@ -61,7 +61,7 @@ export interface RecordType<Row, Name extends RecordName = RecordName, Part = Re
 
 /** Filters that not every type supports. */
 export type RecordFilter =
-  | ("outcome" | "state" | "workflow" | "before" | "after" | "until")
+  | ("trigger" | "outcome" | "state" | "workflow" | "before" | "after" | "until")
   | ("reason" | "status" | "remote" | "key" | "min_duration_ms")
   | ("delivery" | "parent" | "retry_of" | "session" | "thread" | "task");
 

@@ -55,7 +55,7 @@ const RECORDS: { readonly [Name in RecordName]: RecordType<unknown, Name> } = {
     id: (row) => row.id,
     view: auditView,
     columns: auditColumns,
-    filters: ["outcome", "before", "after", "until"],
+    filters: ["trigger", "outcome", "before", "after", "until"],
   }),
   "token": eraseRow({
     name: "token",
@@ -117,8 +117,9 @@ export async function listRecords(
   }
   const oldestFirst = input.after !== undefined;
   const query = toQuery(await withWholeIds(input, host), now);
-  const { rows, next } = await listInSteps(type, { ...query, oldestFirst }, host.store);
+  const { rows, next, isCut } = await listInSteps(type, { ...query, oldestFirst }, host.store);
   const listing = toListing(type, oldestFirst ? rows.toReversed() : rows, shown);
+  if (isCut === true) return { ...listing, is_cut: true };
   if (next === undefined) return listing;
   return { ...listing, ...(oldestFirst ? { more_after: next } : { more_before: next }) };
 }
@@ -160,6 +161,7 @@ export function toListing(
 }
 
 const FILTERS: readonly RecordFilter[] = [
+  "trigger",
   "outcome",
   "state",
   "workflow",
@@ -186,14 +188,30 @@ const FILTERS: readonly RecordFilter[] = [
  * @throws {AppError} `usage` for a filter that the type does not support.
  */
 export function checkFilters(type: RecordType<unknown> | undefined, input: GetInput): void {
-  const unknown = FILTERS.find((filter) =>
-    input[filter] !== undefined && type?.filters?.includes(filter) !== true
-  );
-  if (unknown === undefined) return;
-  const known = Object.values(RECORDS).filter(({ filters }) => filters?.includes(unknown) === true);
+  if (type !== undefined && input.selector !== undefined) {
+    throw new AppError("usage", "--selector is for resources");
+  }
+  const supports = (filter: RecordFilter) => type?.filters?.includes(filter) === true;
+  const unknown = FILTERS.find((filter) => input[filter] !== undefined && !supports(filter));
+  // a list that ends at a time can begin at one
+  const since = input.since ?? input.since_secs;
+  if (unknown === undefined && since !== undefined && !supports("until")) {
+    throw isFor("until", "since");
+  }
+  if (unknown !== undefined) throw isFor(unknown, unknown.replace(/_ms$/, "").replaceAll("_", "-"));
+}
+
+/** The refusal of a filter, which names the types that support it. */
+function isFor(filter: RecordFilter, flag: string): AppError {
+  const known = Object.values(RECORDS).filter(({ filters }) => filters?.includes(filter) === true);
   const names = known.map(({ name }) => RECORD_NAMES[name]);
-  const flag = unknown.replace(/_ms$/, "").replaceAll("_", "-");
-  throw new AppError("usage", `--${flag} is for ${names.join(" and ")}`);
+  return new AppError("usage", `--${flag} is for ${allOf(names)}`);
+}
+
+/** `a`, `a and b`, or `a, b and c`. */
+function allOf(names: readonly string[]): string {
+  const [last = "", ...others] = names.toReversed();
+  return others.length === 0 ? last : `${others.toReversed().join(", ")} and ${last}`;
 }
 
 /**

@@ -42,7 +42,7 @@ export const SOURCE_EVENTS: RecordType<SourceEvent, "source-event", SourceEventS
   id: (event) => event.id,
   view: sourceEventView,
   columns: sourceEventColumns,
-  filters: ["state", "before", "after", "until", "thread"],
+  filters: ["trigger", "state", "before", "after", "until", "thread"],
   searched: ["thread"],
   open: {
     isOpen: ({ state }) => state === "received" || state === "routing",
@@ -58,7 +58,7 @@ export const BINDINGS: RecordType<Binding, "binding", ThreadStore> = {
   id: (binding) => binding.id,
   view: bindingView,
   columns: bindingColumns,
-  filters: ["before", "after", "until"],
+  filters: ["trigger", "before", "after", "until"],
 };
 
 /** An event as JSON. */

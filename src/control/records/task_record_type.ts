@@ -20,6 +20,7 @@ export const TASKS: RecordType<ExplainedTask, "task", TaskStore> = {
   view: taskView,
   columns: taskColumns,
   filters: [
+    "trigger",
     "state",
     "workflow",
     "before",

@@ -46,6 +46,7 @@ export const WAITS: RecordType<ListedWait, "wait", Pick<WaitStore, "listWaits">>
   id: nameOf,
   view: waitView,
   columns: waitColumns,
+  filters: ["trigger"],
 };
 
 function nameOf({ taskId, step }: ListedWait): string {

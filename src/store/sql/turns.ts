@@ -24,7 +24,7 @@ import {
   waitForBudgets,
 } from "./budgets.ts";
 import { number, storable, text } from "./columns.ts";
-import { READINESS, UNFINISHED } from "./readiness.ts";
+import { UNFINISHED } from "./readiness.ts";
 import type { Row } from "./row.ts";
 import type { SqlSession } from "./session.ts";
 import { type SessionHost, useSession } from "./sessions.ts";
@@ -227,8 +227,7 @@ export const noteLimit =
     if (until <= now) {
       await db.run("DELETE FROM agent_limits WHERE project = ? AND agent = ?", project, agent);
       const timed = await db.all(
-        `SELECT id FROM tasks WHERE project = ? AND state = 'waiting' AND run_at IS NOT NULL
-           AND readiness = ${READINESS.ready}`,
+        `SELECT id FROM tasks WHERE project = ? AND state = 'waiting' AND run_at IS NOT NULL`,
         project,
       );
       return await wakeAll(host, db, timed.map((row) => text(row, "id")));

@@ -4,12 +4,14 @@
  * @module
  */
 
-import { READINESS } from "../sql/readiness.ts";
 import { IS_UNUSED } from "../sql/sessions.ts";
 import { text } from "../sql/columns.ts";
+import { DUE_TASK_COLUMNS, toDueTask } from "../sql/task_facts.ts";
+import { wakeTask } from "../transactions/park_task.ts";
 import * as budgets from "../sql/budgets.ts";
 import * as turns from "../sql/turns.ts";
 import type { Database } from "./engine/database.ts";
+import { SqliteTaskRows } from "./tasks/sqlite_task_rows.ts";
 
 const HOST: turns.TurnHost<Database> = {
   nodeOf: () => "",
@@ -17,11 +19,11 @@ const HOST: turns.TurnHost<Database> = {
   checkClaim() {},
   wake(db, taskIds) {
     for (const id of taskIds) {
-      db.run(
-        `UPDATE tasks SET state = 'pending'
-         WHERE id = ? AND state = 'waiting' AND readiness = ${READINESS.ready}`,
+      const row = db.get(
+        `SELECT ${DUE_TASK_COLUMNS} FROM tasks WHERE id = ? AND state = 'waiting'`,
         id,
       );
+      if (row !== undefined) wakeTask(new SqliteTaskRows(db), toDueTask(row));
     }
   },
 };

@@ -440,3 +440,29 @@ eachStore("whatever parks and wakes when, no workspace is ever over its limit", 
     for (const n of parked) if (random(30) === 0) await byHand(store, n, round);
   }
 });
+
+eachStore(
+  "a wait that ended while another one opened is news to the worker that parks",
+  async (store) => {
+    await running(store, 1);
+    await open(store, 1, { position: 0 });
+    await open(store, 1, { position: 1 });
+    await byHand(store, 1);
+    await park(store, 1, { waits: [0] });
+    deepEqual(await claim(store), [1], "as many are open as it saw, but not the same");
+    await park(store, 1, { waits: [1] });
+    deepEqual(await claim(store), []);
+  },
+);
+
+eachStore("the end of an agent's limit wakes a task that also waits for a time", async (store) => {
+  const limit = { project: "default", agent: "claude", reason: "no" };
+  await accept(store, 1, { task: { workspaceMax: 1 } });
+  await claimAt(store, T0);
+  await open(store, 1, { dueAt: T0 + 9 * HOUR });
+  await store.noteLimit({ ...limit, until: T0 + HOUR }, T0);
+  await park(store, 1, { until: T0 + HOUR });
+  deepEqual(await claim(store), []);
+  await store.noteLimit({ ...limit, until: T0 }, T0);
+  deepEqual(await claim(store), [1], "it has its room back");
+});

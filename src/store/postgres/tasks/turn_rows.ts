@@ -9,11 +9,11 @@ import { type PlacedWorkspace, staysBehind } from "../../rules/placement.ts";
 import { json, number, text } from "../../sql/columns.ts";
 import { READINESS } from "../../sql/readiness.ts";
 import { IS_UNUSED } from "../../sql/sessions.ts";
-import { PARKED_COLUMNS, toParked } from "../../sql/parking.ts";
+import { PARKED_COLUMNS, seenOpen, toParked } from "../../sql/parking.ts";
 import { askBudgetsAgain, settleRun } from "../../sql/budgets.ts";
 import { endTurn, noteLimit, takeTurn, type TurnHost } from "../../sql/turns.ts";
 import type { TaskState } from "../../task_records.ts";
-import { parkTask } from "../../transactions/park_task.ts";
+import { parkTask, wakeTask } from "../../transactions/park_task.ts";
 import type { TurnStore } from "../../turn_store.ts";
 import type { WaitStore } from "../../wait_store.ts";
 import type { Connections, Session } from "../database/connections.ts";
@@ -39,8 +39,19 @@ const HOST: Omit<TurnHost<Session>, "checkClaim"> = {
        WHERE id = ANY (?) AND state = 'waiting' AND readiness = ${READINESS.ready} RETURNING id`,
       taskIds,
     );
-    if (woken.length === 0) return;
-    await db.get("SELECT jobs_add(?)", woken.map((row) => text(row, "id")));
+    const ids = woken.map((row) => text(row, "id"));
+    if (ids.length > 0) await db.get("SELECT jobs_add(?)", ids);
+    if (ids.length === taskIds.length) return;
+    // of the others, those that wait for something else, too, may have given their room back
+    const outside = taskIds.filter((id) => !ids.includes(id));
+    await changeTasks(db, (request) => {
+      for (const id of outside) request.addTask(id);
+    }, (set) => {
+      for (const id of outside) {
+        const task = set.findTask(id);
+        if (task !== "none" && task.state === "waiting") wakeTask(set, { id, ...task });
+      }
+    });
   },
 };
 
@@ -76,6 +87,7 @@ export function turnMethods(
         const row = await db.get(
           `SELECT cancel_reason, plan, ${PARKED_COLUMNS} FROM tasks JOIN plans ON hash = plan_hash
            WHERE id = ? AND state = 'running'`,
+          seenOpen(parking),
           taskId,
         );
         if (row === undefined) return;

@@ -15,7 +15,7 @@ import type { SqlValue } from "../../sql/row.ts";
 import type { Database } from "../engine/database.ts";
 import { READINESS, TIMED } from "../../sql/readiness.ts";
 import { whatIsDue } from "../../rules/readiness.ts";
-import { CUT_OFF_MS, PARKED_COLUMNS, toParked } from "../../sql/parking.ts";
+import { CUT_OFF_MS, PARKED_COLUMNS, seenOpen, toParked } from "../../sql/parking.ts";
 import type { Parking } from "../../turn_records.ts";
 import { DUE_TASK_COLUMNS, toDueTask } from "../../sql/task_facts.ts";
 import type { DueTask } from "../../transactions/task_rows.ts";
@@ -101,6 +101,7 @@ export function requeueTask(
 export function parkTask(db: Database, taskId: string, given: Parking): void {
   const row = db.get(
     `SELECT cancel_reason, ${PARKED_COLUMNS} FROM tasks WHERE id = ? AND state = 'running'`,
+    seenOpen(given),
     taskId,
   );
   if (row === undefined) return;
