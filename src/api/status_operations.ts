@@ -56,6 +56,8 @@ export interface Status {
     readonly oldest_pending_secs: number | null;
     /** The same for tasks that wait only for a free worker. */
     readonly oldest_ready_secs: number | null;
+    /** The same for those of low priority. */
+    readonly oldest_low_secs: number | null;
   };
   /** Messages to other systems. */
   readonly outbox: {

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { PRIORITIES, type Priority } from "../store/rules/priorities.ts";
 import Type from "typebox";
 import { FORGES } from "../base/forge_names.ts";
 import { GOAL_VARIABLES } from "../cel/template.ts";
@@ -41,6 +42,7 @@ const TriggerSchema = Type.Object({
     }, { additionalProperties: false })),
   }, { additionalProperties: false }),
   suspend: Type.Optional(Type.Boolean()),
+  priority: Type.Optional(Type.Enum([...PRIORITIES])),
   report: Type.Optional(Report),
   concurrency: Type.Optional(Concurrency),
   retention: Type.Optional(Retention),
@@ -66,6 +68,8 @@ export interface TriggerSpec extends Budgeted {
   };
   /** Whether deliveries are only recorded and start nothing. */
   readonly suspend?: boolean;
+  /** Whether workers take its tasks before or after those of others. */
+  readonly priority?: Priority;
   /** The answer for each of its tasks. */
   readonly report?: Report;
   /** Limit on its tasks at the same time. */

@@ -8,6 +8,7 @@ import type { FailureKind } from "../agents/agent_failure.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Coverage } from "../signatures/coverage.ts";
 import type { ListQuery } from "./list_query.ts";
+import type { Priority } from "./rules/priorities.ts";
 import type { WaitKind } from "./wait_records.ts";
 
 /** States of a task; the last three are final. */
@@ -62,6 +63,8 @@ export interface NewTask {
   readonly followed?: boolean;
   /** Limit of its group, and what happens above it. */
   readonly concurrency?: TaskConcurrency;
+  /** Whether it goes before or after the others; between them when absent. */
+  readonly priority?: Priority;
   /** Most tasks under way in its workspace at once; any number when absent. */
   readonly workspaceMax?: number;
   /** Tasks of the same key that arrive before it starts join it, with the newest payload. */
@@ -349,4 +352,6 @@ export interface TaskCounts {
   readonly oldestPendingAt?: number;
   /** The same, only of tasks that wait for a worker. */
   readonly oldestReadyAt?: number;
+  /** The same, only of those that wait for a worker and have a low priority. */
+  readonly oldestLowAt?: number;
 }

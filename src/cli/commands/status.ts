@@ -91,7 +91,8 @@ function countLines({ counts }: Status): (readonly [string, string])[] {
 }
 
 function queueText(
-  { pending, queued, delayed, waiting, running, oldest_pending_secs }: Status["queue"],
+  { pending, queued, delayed, waiting, running, oldest_pending_secs, oldest_low_secs }:
+    Status["queue"],
 ): string {
   const waits = oldest_pending_secs === null
     ? ""
@@ -101,7 +102,10 @@ function queueText(
     .map(([n, word]) => `${n} ${word}`).join(", ");
   const later = unready === "" ? "" : ` (${unready})`;
   const inMidst = waiting === 0 ? "" : `, ${waiting} waiting`;
-  return `${running} running, ${pending} pending${later}${waits}${inMidst}`;
+  const low = oldest_low_secs === null
+    ? ""
+    : `; of low priority, the oldest for ${shortDuration(oldest_low_secs * 1000)}`;
+  return `${running} running, ${pending} pending${later}${waits}${inMidst}${low}`;
 }
 
 function outboxText(

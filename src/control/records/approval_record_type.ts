@@ -31,6 +31,7 @@ export const APPROVALS: RecordType<Approval, "approval", Pick<WaitStore, "listAp
   id: nameOf,
   view: (approval) => ({ ...approvalView(approval) }),
   columns: approvalColumns,
+  filters: ["trigger"],
 };
 
 function nameOf({ taskId, step }: Approval): string {

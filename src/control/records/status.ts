@@ -92,7 +92,16 @@ export async function daemonStatus(host: StatusHost): Promise<DaemonStatus> {
   );
   const age = (since: number | undefined) =>
     since === undefined ? null : Math.max(0, Math.floor((now - since) / 1000));
-  const { pending, queued, delayed, waiting, running, oldestPendingAt, oldestReadyAt } = queue;
+  const {
+    pending,
+    queued,
+    delayed,
+    waiting,
+    running,
+    oldestPendingAt,
+    oldestReadyAt,
+    oldestLowAt,
+  } = queue;
   return {
     version: VERSION,
     time: rfc3339(now),
@@ -120,6 +129,7 @@ export async function daemonStatus(host: StatusHost): Promise<DaemonStatus> {
       running,
       oldest_pending_secs: age(oldestPendingAt),
       oldest_ready_secs: age(oldestReadyAt),
+      oldest_low_secs: age(oldestLowAt),
     },
     outbox: {
       pending: outbox.pending,

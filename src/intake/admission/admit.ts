@@ -147,6 +147,7 @@ async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecisi
     ...defined({
       payload: event.ownPayload,
       dedupKey: key,
+      priority: resource.spec.priority,
       parentId: event.parentId,
       depth: event.depth,
       followed: followed ? true : undefined,

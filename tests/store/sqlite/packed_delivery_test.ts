@@ -38,6 +38,7 @@ const DELIVERY: Required<DeliveryFacts> = {
 };
 
 const TASK: Required<NewTask> = {
+  priority: "low",
   id: "01T",
   project: "default",
   trigger: "push",

@@ -16,15 +16,17 @@ import { QUEUE, SCHEMA } from "./queue_names.ts";
  * - `keep_until`: after 14 days a job that waits would be deleted.
  * - `retry_limit`: after so many takeovers a job would fail. The worker decides when to give up.
  * - `start_after`: a job is fetched from this time on, by the database's clock, which may be set back.
+ * - `priority`: the highest is fetched first, and of tasks the one with the least.
  * - `group_id`: the project, so that a claim can leave out those that are paused.
  * - `created_on`: jobs are fetched in its order, which is made the order of the tasks' ids.
  */
 const ADD = `
-  INSERT INTO ${SCHEMA}.job (id, name, data, group_id, created_on, start_after, keep_until, expire_seconds,
+  INSERT INTO ${SCHEMA}.job (id, name, data, group_id, priority, created_on, start_after, keep_until, expire_seconds,
       retry_limit, policy, heartbeat_seconds)
-    SELECT svc.job_of(placed.id), placed.queue, to_jsonb(placed.id), placed.project, svc.time_of(placed.id),
+    SELECT svc.job_of(placed.id), placed.queue, to_jsonb(placed.id), placed.project, placed.priority, svc.time_of(placed.id),
       'epoch', 'infinity', 2000000000, 2147483647, 'standard', queue.heartbeat_seconds
-    FROM unnest(task_ids, queues, projects) AS placed(id, queue, project), ${SCHEMA}.queue
+    FROM unnest(task_ids, queues, projects, priorities)
+      AS placed(id, queue, project, priority), ${SCHEMA}.queue
     WHERE queue.name = '${QUEUE}'
     ON CONFLICT DO NOTHING`;
 
@@ -69,9 +71,9 @@ export const JOB_FUNCTIONS = `
   -- what steps of the task before it made is for the node that has that: it has its node before it is
   -- ever claimed. A task that was claimed before it gets a job was parked.
   CREATE OR REPLACE FUNCTION svc.placed(ids text[])
-    RETURNS TABLE (id text, queue text, nodes text, project text) LANGUAGE sql STABLE AS $$
-      SELECT id, '${QUEUE}' || coalesce('/' || left(md5(nodes), 16), ''), nodes, project FROM (
-        SELECT tasks.id, tasks.project, CASE WHEN ${IS_BOUND}
+    RETURNS TABLE (id text, queue text, nodes text, project text, priority int) LANGUAGE sql STABLE AS $$
+      SELECT id, '${QUEUE}' || coalesce('/' || left(md5(nodes), 16), ''), nodes, project, -priority::int FROM (
+        SELECT tasks.id, tasks.project, tasks.priority, CASE WHEN ${IS_BOUND}
             AND EXISTS (SELECT 1 FROM svc.nodes WHERE nodes.id = tasks.node)
           THEN json_build_array(tasks.node)::text ELSE plans.nodes END AS nodes
         FROM svc.tasks JOIN svc.plans ON hash = plan_hash WHERE tasks.id = ANY (ids)
@@ -82,11 +84,13 @@ export const JOB_FUNCTIONS = `
       task_ids text[];
       queues text[];
       projects text[];
+      priorities int[];
       node_lists text[];
       made record;
     BEGIN
-      SELECT array_agg(id), array_agg(queue), array_agg(nodes), array_agg(project)
-        INTO task_ids, queues, node_lists, projects
+      SELECT array_agg(id), array_agg(queue), array_agg(nodes), array_agg(project),
+          array_agg(priority)
+        INTO task_ids, queues, node_lists, projects, priorities
         FROM svc.placed(ids);
       FOR made IN SELECT DISTINCT queue, nodes FROM unnest(queues, node_lists) AS one(queue, nodes)
         WHERE nodes IS NOT NULL AND queue NOT IN (SELECT queue FROM svc.placements) ORDER BY queue

@@ -81,23 +81,23 @@ BEGIN
   END IF;
 
   IF write.tasks IS NOT NULL THEN
-    INSERT INTO tasks (${namesOf(TASK)}, gate, debounce, payload)
-    SELECT ${namesOf(TASK)}, decode(gate, 'hex'), decode(debounce, 'hex'), ${
+    INSERT INTO tasks (${namesOf(TASK)}, priority, gate, debounce, payload)
+    SELECT ${namesOf(TASK)}, coalesce(priority, 0), decode(gate, 'hex'), decode(debounce, 'hex'), ${
   bytesOf("one", "payload")
 }
-    FROM json_to_recordset(write.tasks) AS one(${TASK}, gate text, debounce text, payload_from int,
+    FROM json_to_recordset(write.tasks) AS one(${TASK}, priority bigint, gate text, debounce text, payload_from int,
       payload_length int);
   END IF;
 
   IF made.retries IS NOT NULL THEN
     INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
       plan_hash, payload, created_at, parent_id, retry_of, depth, directory, node, readiness, gate,
-      gate_max, workspace_max)
+      gate_max, workspace_max, priority)
     SELECT one.id, old.project, old."trigger", coalesce(one.workflow, old.workflow), one.workspace,
       'pending', '', old.delivery_id, one.plan_hash, old.payload, one.created_at, old.parent_id,
       old.id, old.depth, CASE WHEN one.keeps_directory THEN old.directory END,
       CASE WHEN one.stays_on_node THEN old.node ELSE '' END, one.readiness, old.gate, old.gate_max,
-      one.workspace_max
+      one.workspace_max, old.priority
     FROM json_to_recordset(made.retries) AS one(id text, "of" text, workflow text, workspace text,
       workspace_max bigint, plan_hash text, created_at bigint, keeps_directory boolean,
       stays_on_node boolean, readiness bigint)
@@ -123,13 +123,15 @@ BEGIN
       ${given("workspace", "gate_max")},
       ${given("workflow", "payload", bytesOf("changed", "payload"))},
       ${given("workflow", "parent_id")}, ${given("workflow", "depth")},
-      ${given("workflow", "trace")}
+      ${given("workflow", "trace")}, ${
+  given("workflow", "priority", "coalesce(changed.priority, 0)")
+}
     FROM json_to_recordset(made.updates) AS changed(id text, state text, reason text,
       finished_at bigint, readiness bigint, cancel_reason text, workspace text, workflow text,
       delivery_id text, plan_hash text, directory text, workspace_max bigint, run_at bigint,
       waiting_since bigint, stays_on_node bigint, more_active_ms bigint,
       gate text, gate_max bigint, payload_from int, payload_length int, parent_id text,
-      depth bigint, trace text)
+      depth bigint, trace text, priority bigint)
     WHERE tasks.id = changed.id AND tasks.id = ANY (${idsOf("made.updates", "id")});
   END IF;
 

@@ -32,11 +32,11 @@ const SERVED = `
 /** The queue of each of their oldest jobs, in the order in which the engine fetches from one. */
 const OLDEST = `
   SELECT served.queue FROM (${SERVED}) AS served CROSS JOIN LATERAL (
-    SELECT id, created_on FROM ${SCHEMA}.job
+    SELECT id, priority, created_on FROM ${SCHEMA}.job
     WHERE job.name = served.queue AND state < 'active' AND NOT blocked AND start_after <= now()
       AND (group_id IS NULL OR group_id <> ALL (?3))
     ORDER BY priority DESC, created_on LIMIT ?2
-  ) AS job ORDER BY created_on, id LIMIT ?2`;
+  ) AS job ORDER BY priority DESC, created_on, id LIMIT ?2`;
 
 /** The node for which jobs are taken. */
 export interface JobQueueOptions {
@@ -87,7 +87,7 @@ export class JobQueue implements AsyncDisposable {
   }
 
   /**
-   * Takes the oldest `limit` jobs of all queues that this node serves, in this transaction, without
+   * Takes the first `limit` jobs, by priority and age, of all queues that this node serves, in this transaction, without
    * those of the projects `except`; gives the ids of their tasks. So none waits behind younger ones
    * because it is in another queue.
    */

@@ -8,6 +8,7 @@
 import type { TaskCounts } from "../../task_records.ts";
 import { number, text } from "../../sql/columns.ts";
 import type { Row } from "../../sql/row.ts";
+import { PLACES } from "../../rules/priorities.ts";
 import { READINESS, UNFINISHED } from "../../sql/readiness.ts";
 import type { Session } from "../database/connections.ts";
 import { isGoneSql } from "../database/ownership.ts";
@@ -30,6 +31,10 @@ export async function counts(db: Session): Promise<TaskCounts> {
         WHERE ${UNFINISHED} GROUP BY state, readiness) AS open
      JOIN tasks ON tasks.id = open.first ORDER BY open.first`,
   );
+  const low = await db.get(
+    `SELECT created_at FROM tasks WHERE state = 'pending' AND readiness = ${READINESS.ready}
+       AND priority = ${PLACES.low} ORDER BY id LIMIT 1`,
+  );
   const pending = rows.filter((row) => row["state"] === "pending");
   const is = (readiness: number) => (row: Row) => row["readiness"] === readiness;
   const [isReady, isDelayed] = [is(READINESS.ready), is(READINESS.delayed)];
@@ -47,6 +52,7 @@ export async function counts(db: Session): Promise<TaskCounts> {
     waiting: count(rows.filter((row) => text(row, "state") === "waiting")),
     running: count(rows.filter((row) => text(row, "state") === "running")),
     ...(oldest && { oldestPendingAt: number(oldest, "created_at") }),
+    ...(low && { oldestLowAt: number(low, "created_at") }),
     ...(oldestReady && { oldestReadyAt: number(oldestReady, "created_at") }),
   };
 }

@@ -12,6 +12,7 @@ import { debounceDigest } from "../../rules/keys.ts";
 import type { GroupLimit, TaskLimits } from "../../rules/limits.ts";
 import type { Found } from "../../rules/needs.ts";
 import type { ParkDecision } from "../../rules/parking.ts";
+import { placeOf } from "../../rules/priorities.ts";
 import type { Readiness } from "../../rules/readiness.ts";
 import { READINESS } from "../../sql/readiness.ts";
 import type { NewTask, RetryOf, StepRecord, TaskEnd } from "../../task_records.ts";
@@ -297,6 +298,7 @@ function brought(task: NewTask, { id }: Pick<Delivery, "id">): Columns {
     parent_id: task.parentId,
     depth: task.depth ?? 0,
     trace: task.trace,
+    priority: placeOf(task) || undefined, // 0 where it is absent
   };
 }
 

@@ -70,6 +70,7 @@ const TASK = fieldsOf<Omit<NewTask, "plan">>()(
   "depth",
   "followed",
   "concurrency",
+  "priority",
   "workspaceMax",
   "debounce",
   "rateLimit",

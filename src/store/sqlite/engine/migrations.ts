@@ -136,6 +136,10 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE turns ADD COLUMN run TEXT;
   ALTER TABLE turns ADD COLUMN budgets TEXT;
   CREATE INDEX turns_in_budget ON turns (project, place) WHERE budgets IS NOT NULL;
+  -- Ready tasks are claimed in the order of priority, least first, and id.
+  ALTER TABLE tasks ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;
+  DROP INDEX tasks_ready;
+  CREATE INDEX tasks_ready ON tasks (priority, id, project) WHERE state = 'pending' AND readiness = 0;
   -- Of which project (empty: of every one) no worker takes a task, and until when.
   CREATE TABLE pauses (
     project TEXT NOT NULL PRIMARY KEY, reason TEXT NOT NULL, paused_by TEXT NOT NULL,

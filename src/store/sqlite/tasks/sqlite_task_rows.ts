@@ -11,6 +11,7 @@ import { debounceDigest } from "../../rules/keys.ts";
 import type { GroupLimit, TaskLimits } from "../../rules/limits.ts";
 import type { Found } from "../../rules/needs.ts";
 import type { ParkDecision } from "../../rules/parking.ts";
+import { placeOf } from "../../rules/priorities.ts";
 import type { Readiness } from "../../rules/readiness.ts";
 import { number, storable, text } from "../../sql/columns.ts";
 import { LIMIT_COLUMNS, toLimits } from "../../sql/limits.ts";
@@ -123,8 +124,8 @@ export class SqliteTaskRows implements TaskRows {
     this.db.run(
       `INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
          plan_hash, payload, created_at, finished_at, parent_id, depth, readiness, run_at, gate,
-         gate_max, workspace_max, debounce, trace)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         gate_max, workspace_max, debounce, trace, priority)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       task.id,
       task.project,
       task.trigger,
@@ -146,6 +147,7 @@ export class SqliteTaskRows implements TaskRows {
       workspace.max ?? null,
       debounce ?? null,
       task.trace ?? null,
+      placeOf(task),
     );
   }
 
@@ -158,10 +160,10 @@ export class SqliteTaskRows implements TaskRows {
     this.db.run(
       `INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
          plan_hash, payload, created_at, parent_id, retry_of, depth, directory, readiness, gate,
-         gate_max, workspace_max)
+         gate_max, workspace_max, priority)
        SELECT ?1, project, "trigger", COALESCE(?2, workflow), ?3, 'pending', '', delivery_id, ?4,
          payload, ?5, parent_id, id, depth, CASE WHEN ?6 = 1 THEN directory END, ?7, gate, gate_max,
-         ?8
+         ?8, priority
        FROM tasks WHERE id = ?9`,
       retry.id,
       retry.planned?.workflow ?? null,
@@ -184,7 +186,7 @@ export class SqliteTaskRows implements TaskRows {
     releasePlan(this.db, joined.planHash);
     this.db.run(
       `UPDATE tasks SET workflow = ?, delivery_id = ?, plan_hash = ?, payload = ?, parent_id = ?,
-         depth = ?, trace = ? WHERE id = ?`,
+         depth = ?, trace = ?, priority = ? WHERE id = ?`,
       task.workflow,
       delivery.id,
       plan.hash,
@@ -192,6 +194,7 @@ export class SqliteTaskRows implements TaskRows {
       task.parentId ?? null,
       task.depth ?? 0,
       task.trace ?? null,
+      placeOf(task),
       joined.id,
     );
   }

@@ -9,6 +9,7 @@ import type { TaskCounts } from "../../task_records.ts";
 import { number, optionalNumber } from "../../sql/columns.ts";
 import type { Database } from "../engine/database.ts";
 import type { Row } from "../../sql/row.ts";
+import { PLACES, USUAL_PLACE } from "../../rules/priorities.ts";
 import { READINESS } from "../../sql/readiness.ts";
 
 /** Number of running tasks, of one project or of all if that is empty. */
@@ -32,7 +33,13 @@ export function counts(db: Database): TaskCounts {
     `INDEXED BY tasks_unready WHERE state = 'pending' AND readiness > ${READINESS.ready}`;
   const timed =
     `INDEXED BY tasks_timed_by_age WHERE state = 'pending' AND readiness = ${READINESS.delayed}`;
-  const [first, firstUnready] = [oldest(ready), oldest(unready)];
+  const low = oldest(`${ready} AND priority = ${PLACES.low}`);
+  const byPriority = [PLACES.high, USUAL_PLACE].map((place) =>
+    oldest(`${ready} AND priority = ${place}`)
+  );
+  const [first = {}] = [...byPriority, low].filter((row) => "id" in row)
+    .toSorted((a, b) => String(a["id"]) < String(b["id"]) ? -1 : 1);
+  const firstUnready = oldest(unready);
   const unreadyIsOlder = String(firstUnready["id"] ?? "~") < String(first["id"] ?? "~");
   const [all, delayed] = [count(unready), count(timed)];
   return {
@@ -43,5 +50,6 @@ export function counts(db: Database): TaskCounts {
     running: count("INDEXED BY tasks_running WHERE state = 'running'"),
     ...optionalNumber(unreadyIsOlder ? firstUnready : first, "at", "oldestPendingAt"),
     ...optionalNumber(first, "at", "oldestReadyAt"),
+    ...optionalNumber(low, "at", "oldestLowAt"),
   };
 }

@@ -26,7 +26,7 @@ import { readClaimed } from "./task_lists.ts";
 /** Tasks that go on at a time: those that have not begun, and those that wait in their midst. */
 const THOSE_TIMED = `tasks INDEXED BY tasks_timed WHERE ${TIMED}`;
 
-/** Claims the oldest tasks that are ready: marks them running and returns them. */
+/** Claims the tasks that are ready and first: marks them running and returns them. */
 export function claimTasks(db: Database, limit: number, now: number): Claim {
   // mostly no task waits for its time, and this query is quick
   const isTimed = firstTime(db) !== undefined;
@@ -45,19 +45,19 @@ export function claimTasks(db: Database, limit: number, now: number): Claim {
   }
   const nextAt = earlier(isTimed ? firstTime(db) : undefined, paused.nextEnd);
   return {
-    tasks: ids.map((id) => readClaimed(db, id)),
+    tasks: ids.toSorted().map((id) => readClaimed(db, id)),
     ...defined({ nextAt }),
   };
 }
 
-/** The oldest tasks that are ready, without those of projects that are paused. */
+/** The tasks that are ready and first, without those of projects that are paused. */
 function findReady(db: Database, limit: number, { projects }: Paused): string[] {
   const [except, values]: [string, SqlValue[]] = projects.length === 0
     ? ["", []]
     : ["AND project NOT IN (SELECT value FROM json_each(?))", [JSON.stringify(projects)]];
   return db.all(
     `SELECT id FROM tasks INDEXED BY tasks_ready
-     WHERE state = 'pending' AND readiness = ${READINESS.ready} ${except} ORDER BY id LIMIT ?`,
+     WHERE state = 'pending' AND readiness = ${READINESS.ready} ${except} ORDER BY priority, id LIMIT ?`,
     ...values,
     limit,
   ).map((row) => text(row, "id"));
