@@ -36,7 +36,8 @@ export function allowedCall(name: string, readOnly: boolean): AllowedCall {
     throw new AppError("forbidden", "The console does not do this: use svc in a terminal");
   }
   const { role, output } = OPERATIONS[name];
-  if (readOnly && role !== "read_only") {
+  // The role read_only may answer a question, but that changes something.
+  if (readOnly && (role !== "read_only" || name === "approval.answer")) {
     throw new AppError("forbidden", "This console was started with --read-only");
   }
   return { name, streams: output.form === "lines" };
