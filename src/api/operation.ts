@@ -153,6 +153,8 @@ export type OutputOf<One extends Operation> = One["output"] extends Output<infer
 export const TEXT = Type.String();
 /** A text that is secret: it is in no error, audit row or line of the log. */
 export const SECRET = Type.String({ writeOnly: true });
+/** Texts by name. */
+export const VALUES = Type.Optional(Type.Record(Type.String(), Type.String()));
 /** Any text, or none. */
 export const OPTIONAL_TEXT = Type.Optional(TEXT);
 /** The name of a project. If the operation takes the name of a resource, the default is `default`. */

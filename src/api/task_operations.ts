@@ -14,6 +14,7 @@ import {
   OPTIONAL_TEXT,
   TASK,
   TEXT,
+  VALUES,
 } from "./operation.ts";
 import type { TaskRecord } from "./records.ts";
 import { EVERY_RUN } from "./roles.ts";
@@ -310,14 +311,7 @@ export const TASK_OPERATIONS = {
   }),
   "task.continue": defineOperation({
     summary: "Ends the wait of a step by hand, so that its task goes on",
-    input: {
-      id: TASK,
-      step: TEXT,
-      reason: TEXT,
-      set: Type.Optional(Type.Record(Type.String(), Type.String(), {
-        description: "Outputs of the step, by name",
-      })),
-    },
+    input: { id: TASK, step: TEXT, reason: TEXT, set: VALUES },
     output: json<{ readonly id: string; readonly step: string }>(),
     role: "operator",
     console: true,

@@ -148,7 +148,14 @@ programTest(
     const long = await send(daemon, "long", { sha: "a" });
     await waiting(daemon, 1);
     const done = await daemon.svc([
-      ...["task", "continue", long, "ci", "--set", "conclusion=fine", "--reason", "CI is down"],
+      "task",
+      "continue",
+      long,
+      "ci",
+      "--set",
+      "conclusion=fine",
+      "--reason",
+      "CI is down",
     ]);
     equal(done.code, 0, done.stderr);
     await daemon.svc(["task", "wait", long]);
