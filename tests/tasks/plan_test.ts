@@ -28,9 +28,10 @@ function resource<Spec>(
   return { kind, project, name, metadata: {}, spec, generation: 1, createdAt: 0, updatedAt: 0 };
 }
 
+const ACTION = { workflow: "w", workspace: "ws" };
 const TRIGGER: Resource<TriggerSpec> = resource("Trigger", "push", {
   event: { source: "webhook" },
-  action: { workflow: "w", workspace: "ws" },
+  action: ACTION,
 });
 const WORKFLOW = resource("Workflow", "w", { steps: [{ id: "a", run: "echo 1" }] });
 const WORKSPACE = resource("Workspace", "ws", { path: "/srv/ws" });
@@ -93,7 +94,7 @@ Deno.test("Planner.plan copies agents and templates into the steps that name the
       timeout: "30m",
     }),
     resource("Agent", "plain", { command: "p", output: "text" }),
-  ).plan({ ...TRIGGER, spec: { ...TRIGGER.spec, action: { ...TRIGGER.spec.action, goal: "G" } } });
+  ).plan({ ...TRIGGER, spec: { ...TRIGGER.spec, action: { ...ACTION, goal: "G" } } });
   const coder = {
     name: "coder",
     command: 'c "$1"',
