@@ -11,13 +11,10 @@ import { AuditPage } from "./pages/audit.tsx";
 import { ConnectionsPage } from "./pages/connections.tsx";
 import { DeliveriesPage } from "./pages/deliveries.tsx";
 import { DeliveryPage } from "./pages/delivery.tsx";
-import { MessagePage } from "./pages/message.tsx";
 import { NowPage } from "./pages/now.tsx";
 import { ResourcesPage } from "./pages/resources.tsx";
 import { SearchPage } from "./pages/search.tsx";
 import { TasksPage } from "./pages/tasks.tsx";
-import { ThreadPage } from "./pages/thread.tsx";
-import { ThreadsPage } from "./pages/threads.tsx";
 import { TriggerPage } from "./pages/trigger.tsx";
 import { TriggersPage } from "./pages/triggers.tsx";
 import { lazy } from "./parts/lazy.tsx";
@@ -28,6 +25,11 @@ const ResourcePage = lazy(async () => (await import("./pages/resource.tsx")).Res
 const FilterPage = lazy(async () => (await import("./pages/filter.tsx")).FilterPage);
 const SecretsPage = lazy(async () => (await import("./pages/secrets.tsx")).SecretsPage);
 const SecretPage = lazy(async () => (await import("./pages/secrets.tsx")).SecretPage);
+const ApprovalsPage = lazy(async () => (await import("./pages/approvals.tsx")).ApprovalsPage);
+const ApprovalPage = lazy(async () => (await import("./pages/approvals.tsx")).ApprovalPage);
+const MessagePage = lazy(async () => (await import("./pages/message.tsx")).MessagePage);
+const ThreadPage = lazy(async () => (await import("./pages/thread.tsx")).ThreadPage);
+const ThreadsPage = lazy(async () => (await import("./pages/threads.tsx")).ThreadsPage);
 const LogPage = lazy(async () => (await import("./pages/log.tsx")).LogPage);
 
 interface Screen {
@@ -49,6 +51,7 @@ export const NAVIGATION: readonly { readonly title: string; readonly entries: re
         ["", "Now"],
         ["deliveries", "Deliveries"],
         ["tasks", "Tasks"],
+        ["approvals", "Approvals"],
         ["threads", "Threads"],
       ],
     },
@@ -115,6 +118,12 @@ const SCREENS: Readonly<Record<PageName | "", (...rest: readonly string[]) => Sc
       />
     ),
   }),
+  approvals: (task = "", step = "") =>
+    task === "" ? { title: "Approvals", content: <ApprovalsPage /> } : {
+      title: "Approval",
+      under: "approvals",
+      content: <ApprovalPage key={`${task}.${step}`} task={task} step={step} />,
+    },
   audit: (...rest) => ({ title: "Audit", content: <AuditPage rest={rest} /> }),
   secrets: () => ({ title: "Secrets", content: <SecretsPage /> }),
   secret: (...of) => {

@@ -7,6 +7,7 @@
 
 /** First parts of paths; the first page has none. */
 export const PAGES = [
+  "approvals",
   "audit",
   "connections",
   "deliveries",

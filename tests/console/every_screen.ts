@@ -28,6 +28,7 @@ export function everyScreen(samples: ConsoleSamples): Readonly<Record<string, st
     "Triggers": "/triggers",
     "Trigger": "/trigger/default/github-push",
     "Trigger on a schedule": "/trigger/default/nightly",
+    "Approvals": "/approvals",
     "Threads": "/threads",
     "Thread": `/thread/${event}`,
     "Connections": "/connections",

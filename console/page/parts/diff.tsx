@@ -6,7 +6,7 @@
  */
 
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { type PatchedFile, type PatchLook, PatchReader } from "../../../src/api/patch_text.ts";
 import { toRefusal } from "../data/answer.ts";
 import { type Refusal, stream } from "../data/api.ts";
@@ -44,7 +44,16 @@ export function Diff({ id }: { readonly id: string }) {
   }, [id]);
   if (error.value !== undefined) return <Problem error={error.value} />;
   if (patch.value === undefined) return <p class="empty">…</p>;
-  const { lines, files, isCut } = patch.value;
+  return <ShownPatch patch={patch.value} command={`svc outbox show ${id} --diff`} />;
+}
+
+/** A patch that is there as a whole, in colours; `command` prints all of it. */
+export function PatchText({ text, command }: { readonly text: string; readonly command: string }) {
+  return <ShownPatch patch={useMemo(() => toPatch(text), [text])} command={command} />;
+}
+
+function ShownPatch({ patch, command }: { readonly patch: Patch; readonly command: string }) {
+  const { lines, files, isCut } = patch;
   return (
     <>
       <ul class="changed-files" aria-label="Changed files">
@@ -73,28 +82,46 @@ export function Diff({ id }: { readonly id: string }) {
       {isCut && (
         <>
           <p>The change is longer than what is shown here. In a terminal you see all of it:</p>
-          <Command line={`svc outbox show ${id} --diff`} />
+          <Command line={command} />
         </>
       )}
     </>
   );
 }
 
+/** Takes the lines of a patch, and keeps those that are shown. */
+class PatchLines {
+  readonly #reader = new PatchReader();
+  readonly #lines: (readonly [string, PatchLook])[] = [];
+  #characters = 0;
+  #isCut = false;
+
+  take(line: string): void {
+    const look = this.#reader.look(line); // also of a line that is not shown: it may name a file
+    this.#characters += line.length;
+    this.#isCut ||= this.#lines.length >= MOST_LINES || this.#characters > MOST_CHARACTERS;
+    if (!this.#isCut) this.#lines.push([line, look]);
+  }
+
+  get patch(): Patch {
+    return { lines: this.#lines, files: this.#reader.files, isCut: this.#isCut };
+  }
+}
+
+function toPatch(text: string): Patch {
+  const taken = new PatchLines();
+  for (const line of text.replace(/\n$/, "").split("\n")) taken.take(line);
+  return taken.patch;
+}
+
 async function readPatch(id: string, signal: AbortSignal): Promise<Patch> {
-  const reader = new PatchReader();
-  const lines: (readonly [string, PatchLook])[] = [];
-  let [isCut, characters, begun] = [false, 0, ""];
-  const take = (line: string) => {
-    const look = reader.look(line); // also of a line that is not shown: it may name a file
-    characters += line.length;
-    isCut ||= lines.length >= MOST_LINES || characters > MOST_CHARACTERS;
-    if (!isCut) lines.push([line, look]);
-  };
+  const taken = new PatchLines();
+  let begun = "";
   for await (const { text } of stream("outbox.diff", { id }, signal)) {
     const whole = (begun + text).split("\n");
     begun = whole.pop() ?? "";
-    whole.forEach(take);
+    for (const line of whole) taken.take(line);
   }
-  if (begun !== "") take(begun);
-  return { lines, files: reader.files, isCut };
+  if (begun !== "") taken.take(begun);
+  return taken.patch;
 }
