@@ -16,9 +16,6 @@
  * @module
  */
 
-/** Number of characters of a digest that its code has. */
-export const CODE_LENGTH = 8;
-
 /** An answer in a comment. */
 export interface CommentedAnswer {
   readonly answer: "approved" | "rejected";
@@ -28,8 +25,12 @@ export interface CommentedAnswer {
   readonly comment: string;
 }
 
-/** No answer is longer: the digest is SHA-256. */
-const ANSWER = /^\/(approve|reject)[ \t]+([0-9a-f]{8,64})(?:[ \t]+([^\r\n]*))?[ \t]*(?:\r?\n|$)/i;
+/**
+ * The digest is SHA-256, so no code is longer. What is copied from svc's own comment may have an invisible
+ * character before it, which keeps a forge from taking it for a command of its own.
+ */
+const ANSWER =
+  /^\u200b?\/(approve|reject)[ \t]+([0-9a-f]{8,64})(?:[ \t]+([^\r\n]*))?[ \t]*(?:\r?\n|$)/i;
 
 /** The answer that a comment gives; `undefined` for any other comment, also one without a code. */
 export function findAnswer(text: string): CommentedAnswer | undefined {

@@ -8,9 +8,12 @@
 import { ParallelDisposer } from "../base/parallel_disposer.ts";
 import { SenderPermissions } from "../connections/sender_permissions.ts";
 import { EventWaits } from "../intake/waits/event_waits.ts";
+import { commentReader } from "../control/approvals/answer_by_comment.ts";
+import { type AuditLog, createAuditLog } from "../control/records/audit_log.ts";
 import { Notifier } from "../notifications/notifier.ts";
 import { Answers } from "../outbox/answers.ts";
 import { forgeOfTask } from "../outbox/answer_drafts.ts";
+import { approvalTeller } from "../outbox/approval_teller.ts";
 import { HeldMessages } from "../outbox/held_messages.ts";
 import { Outbox } from "../outbox/outbox.ts";
 import { unansweredDraft } from "../outbox/unanswered.ts";
@@ -48,6 +51,8 @@ export interface Execution extends AsyncDisposable {
   readonly plugins: PluginHost;
   /** Sends messages to other systems. */
   readonly outbox: Outbox;
+  /** Records in the audit what people answer through platforms. */
+  readonly startAudited: AuditLog["startAudited"];
   /** The parts that answer tasks. */
   readonly answers: Answers;
   /** Sends messages about failures to people. */
@@ -82,7 +87,6 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
   const running = withTaskRunning(state, config);
   const { inboxes, directories, sandboxes, sessionHomes, eventWaits } = running;
   opening.use(sandboxes);
-  busy.use(eventWaits).start();
   void sandboxes.support(); // is known when the first step asks
   const outbox = busy.use(new Outbox({ ...state, slackApiUrl }));
   const answers = busy.use(new Answers({ ...state, outbox })); // hears the worker begin
@@ -92,8 +96,13 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
   const unanswered = async (task: Task, reason: string) => {
     await outbox.enqueue([unansweredDraft(task, reason)]);
   };
+  const { startAudited } = busy.use(createAuditLog(state));
+  const newSenderCheck = () => new SenderPermissions(state);
+  eventWaits.addReader(commentReader({ ...state, outbox, startAudited, newSenderCheck }));
+  busy.use(eventWaits).start();
+  const teller = approvalTeller({ ...state, outbox });
   const forgeOf = (task: Task) => forgeOfTask(task, state.store);
-  const worker = busy.use(await openWorker({ ...running, unanswered, forgeOf, workers }));
+  const worker = busy.use(await openWorker({ ...running, teller, unanswered, forgeOf, workers }));
   opening.use(followBudgets(state));
   const machine = new Machine(running);
   await endInterruptedPlugins(state);
@@ -113,6 +122,7 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
     plugins,
     outbox,
     answers,
+    startAudited,
     notifier,
     [Symbol.asyncDispose]: dispose,
   };

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { answerByClick } from "../control/approvals/answer_by_click.ts";
 import { ParallelDisposer } from "../base/parallel_disposer.ts";
 import { BodyBudget } from "../http/body_budget.ts";
 import { Certificates } from "../http/certificates.ts";
@@ -48,7 +49,7 @@ const BODY_DEADLINE_MS = 30_000;
 export function openIntake(
   config: DaemonConfig,
   state: State,
-  { plugins, inboxes, answers, notifier }: Execution,
+  { plugins, inboxes, answers, notifier, outbox, startAudited }: Execution,
 ): Intake {
   const busy = new ParallelDisposer();
   const limits = { maxBytes: config.settings.maxBody, deadlineMs: BODY_DEADLINE_MS };
@@ -58,7 +59,8 @@ export function openIntake(
     bodies: new BodyBudget(config.maxInflightBytes),
     limits,
   };
-  busy.use(new SlackRouter({ ...pipeline, inboxes }));
+  const answering = { ...state, outbox, startAudited };
+  busy.use(new SlackRouter({ ...pipeline, inboxes, answerClick: answerByClick(answering) }));
   const sockets = busy.use(new SlackSockets(pipeline));
   busy.use(startSources({
     ...pipeline,

@@ -16,6 +16,7 @@ import { issueKinds } from "./issue.ts";
 import { labelKinds } from "./label.ts";
 import { linePush } from "./line_push.ts";
 import { reactionKinds } from "./reaction.ts";
+import { slackAsk, slackNote } from "./slack_ask.ts";
 import { slackPost } from "./slack_post.ts";
 import { statusKinds } from "./status.ts";
 import { unanswered } from "./unanswered.ts";
@@ -35,6 +36,8 @@ export const MESSAGE_KINDS: readonly MessageKind[] = [
   ...githubCheckKinds,
   linePush,
   slackPost,
+  slackAsk,
+  slackNote,
   webhook,
   email,
   unanswered,

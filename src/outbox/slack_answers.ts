@@ -15,6 +15,7 @@ import type { ThreadKey } from "../store/source_event_records.ts";
 import type { ThreadStore } from "../store/source_event_store.ts";
 import type { Task } from "../store/task_records.ts";
 import type { Draft } from "./message_kind.ts";
+import type { SlackPlace } from "./slack_ask.ts";
 import { findSlackAccess, slackDraft } from "./slack_post.ts";
 
 /** Most characters of a reason that are posted; `svc get task` has all of it. */
@@ -121,6 +122,18 @@ function connectionOf(
     if (error instanceof AppError && error.code === "refused") return "";
     throw error;
   }
+}
+
+/** The thread from which a task came, for more than a text; `undefined` if it came from none. */
+export async function slackThreadOf(
+  task: Task,
+  { catalog, store }: PostSources,
+): Promise<SlackPlace | undefined> {
+  const thread = await threadOf(task, store);
+  if (thread === undefined) return undefined;
+  const { project, trigger, conversationId: channel, threadId } = thread;
+  const connection = connectionOf({ project, trigger }, catalog);
+  return { project, connection, trigger, channel, thread: threadId };
 }
 
 async function threadOf({ id }: Task, store: ThreadStore): Promise<ThreadKey | undefined> {

@@ -13,6 +13,7 @@ import { type FieldExpression, templateExpressions } from "./expressions.ts";
 import type { Reference } from "./kind.ts";
 import { PERSON_KIND } from "./person.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
+import { TellField, tellReferences } from "./tell.ts";
 import { Duration } from "./timeout.ts";
 import { MAX_WAIT, MAX_WAIT_SECS } from "./wait_for.ts";
 
@@ -74,6 +75,7 @@ export const Approval = Type.Object({
     Field,
     { title: "a mapping of names to fields" },
   )),
+  tell: Type.Optional(TellField),
   timeout: Type.Optional(Duration),
   onReject: Type.Optional(Type.Enum(["fail", "continue"])),
 }, {
@@ -191,10 +193,11 @@ export function approvalExpressions(
 
 /** The references of `approval` at path `at`. */
 export function approvalReferences(approval: Approval | undefined, at: FieldPath): Reference[] {
-  return (approval?.by ?? []).flatMap((entry, index) => {
+  const people = (approval?.by ?? []).flatMap((entry, index) => {
     const name = personIn(entry);
     if (name === undefined) return [];
     const consequence = "nobody of that name can answer until it is applied";
     return [{ kind: PERSON_KIND, name, path: [...at, "by", index], consequence }];
   });
+  return [...people, ...tellReferences(approval?.tell, [...at, "tell"])];
 }

@@ -10,7 +10,7 @@ import { Glob } from "../base/glob.ts";
 import { messageOf } from "../base/errors.ts";
 import { FromSecret } from "./env.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
-import { Name } from "./metadata.ts";
+import { SlackChannel } from "./slack_channel.ts";
 import { errorAt, type FieldPath, type Finding, warningAt } from "./resource.ts";
 import { Duration } from "./timeout.ts";
 
@@ -49,11 +49,6 @@ const Webhook = Type.Object({
   secret: Type.Optional(FromSecret),
 }, CLOSED);
 
-const Slack = Type.Object({
-  connection: Name,
-  channel: Type.String({ pattern: "^[A-Z0-9]{3,20}$", title: "the id of a channel: C0123456789" }),
-}, CLOSED);
-
 const Address = Type.String({
   pattern: "^(?:[^<>\\r\\n]{0,100}<)?[^\\s<>@,]{1,64}@[^\\s<>@,]{1,255}>?$",
   title: "an e-mail address",
@@ -72,7 +67,7 @@ const Email = Type.Object({
 
 const Target = Type.Object({
   webhook: Type.Optional(Webhook),
-  slack: Type.Optional(Slack),
+  slack: Type.Optional(SlackChannel),
   email: Type.Optional(Email),
 }, CLOSED);
 

@@ -126,6 +126,8 @@ export interface BoundTask {
 export type Destination =
   | { readonly to: "nowhere"; readonly state: SourceEventState; readonly reason: string }
   | { readonly to: "inbox"; readonly taskId: string; readonly message: JsonObject }
+  /** It was an answer to an approval, whatever came of it: the reason says that. */
+  | { readonly to: "answer"; readonly taskId: string; readonly reason: string }
   | DedupTimes & DecidedByResources & {
     readonly to: "task";
     readonly decision: Admitted;

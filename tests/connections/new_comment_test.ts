@@ -129,6 +129,7 @@ const TEXTS: readonly (readonly [text: string, expected: unknown])[] = [
   ["/approve\t7f3a91c2  \n", answered("approved")],
   ["/Approve 7F3A91C2 yes", answered("approved", "yes")],
   [`/approve ${"a".repeat(64)}`, { answer: "approved", code: "a".repeat(64), comment: "" }],
+  ["\u200b/approve 7f3a91c2", answered("approved")],
   ["/approve", undefined],
   ["/approve please", undefined],
   ["/approve 7f3a91c", undefined],

@@ -109,6 +109,7 @@ export function fakeSlack(options: FakeSlackOptions = {}): FakeSlack {
   let awaited = Promise.withResolvers<FakeLine>();
   let opened = 0;
   let posted = 0;
+  const posts = new Set<string>();
 
   const sockets = new WebSocketServer({ port: 0, host: "127.0.0.1" });
   const listening = new Promise<void>((resolve) => sockets.once("listening", resolve));
@@ -173,7 +174,18 @@ export function fakeSlack(options: FakeSlackOptions = {}): FakeSlack {
         }
         if (typeof text !== "string" || text === "") return refusal("no_text");
         const ts = `1700000100.${String(++posted).padStart(6, "0")}`;
+        posts.add(`${channel} ${ts}`);
         return succeeded(known, { channel, ts, message: { text, ts, bot_id: "B0001" } });
+      }
+      case "chat.update": {
+        const { channel, ts, text } = call.body;
+        if (!posts.has(`${channel} ${ts}`)) return refusal("message_not_found");
+        return succeeded(known, { channel, ts, text });
+      }
+      case "chat.postEphemeral": {
+        const refused = check(known, bot, "chat:write");
+        if (refused !== undefined) return refused;
+        return succeeded(known, { message_ts: `1700000200.${String(++posted).padStart(6, "0")}` });
       }
       default:
         return refusal("unknown_method");

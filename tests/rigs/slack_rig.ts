@@ -116,7 +116,8 @@ export async function slackRig(triggers: string): Promise<SlackRig> {
       return String((await response.json())["source_event_id"]);
     },
     route(standIn = {}) {
-      const router = new SlackRouter({ ...host, inboxes, ...standIn });
+      const answerClick = () => Promise.resolve({ taskId: "", reason: "nobody asked" });
+      const router = new SlackRouter({ ...host, inboxes, answerClick, ...standIn });
       routers.push(router);
       return router;
     },

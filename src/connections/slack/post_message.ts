@@ -1,7 +1,7 @@
 /**
- * `chat.postMessage` of Slack's Web API
- * (https://docs.slack.dev/reference/methods/chat.postMessage): the only call that writes to Slack.
- * The channel comes from the configuration, never from a payload.
+ * The calls of Slack's Web API that write: a post (`chat.postMessage`), the change of one
+ * (`chat.update`), and a note that one person sees (`chat.postEphemeral`). The channel comes from the
+ * configuration, never from a payload. See https://docs.slack.dev/reference/methods.
  *
  * @module
  */
@@ -10,6 +10,7 @@ import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { askedPause } from "../../http/asked_pause.ts";
 import { type Answered, send } from "../../http/send.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { objectOf } from "../api/api_call.ts";
 
 /** A text, and the channel or thread to which it goes. */
@@ -20,6 +21,20 @@ export interface Post {
   readonly threadId: string;
   /** Plain text: markup, links and mentions in it have no effect. */
   readonly text: string;
+  /** What is shown in its place; the text is then for lists of notifications. */
+  readonly blocks?: readonly JsonObject[];
+}
+
+/** A post that is changed. */
+export interface ChangedPost extends Pick<Post, "channel" | "text" | "blocks"> {
+  /** `ts` of the post. */
+  readonly ts: string;
+}
+
+/** A text that only one person sees, and nobody after they have left. */
+export interface Note extends Pick<Post, "channel" | "threadId" | "text"> {
+  /** Id of the person, such as `U0123456789`. */
+  readonly user: string;
 }
 
 /** Slack's API and the token of a post. */
@@ -43,6 +58,8 @@ export type PostResult =
     readonly posted: false;
     /** One sentence without a full stop, with Slack's own word if it gave one. */
     readonly reason: string;
+    /** Slack's own word for it; absent if it said none. */
+    readonly word?: string;
     /** Whether another try may help. */
     readonly isTemporary: boolean;
     /** Pause that Slack asks for, in seconds. */
@@ -69,26 +86,52 @@ export function escapeText(text: string): string {
 }
 
 /** Posts a text, once. */
-export async function postMessage(
-  { channel, threadId, text }: Post,
+export function postMessage(
+  { channel, threadId, text, blocks }: Post,
+  access: SlackAccess,
+): Promise<PostResult> {
+  const more = { unfurl_links: false, unfurl_media: false, ...inThread(threadId) };
+  return write("chat.postMessage", { channel, ...content(text, blocks), ...more }, access);
+}
+
+/** Changes a post of the same app; no effect the second time. */
+export function updateMessage(
+  { channel, ts, text, blocks }: ChangedPost,
+  access: SlackAccess,
+): Promise<PostResult> {
+  return write("chat.update", { channel, ts, ...content(text, blocks) }, access);
+}
+
+/** Shows a text to one person in a channel. */
+export function postNote(
+  { channel, threadId, user, text }: Note,
+  access: SlackAccess,
+): Promise<PostResult> {
+  const body = { channel, user, ...content(text), ...inThread(threadId) };
+  return write("chat.postEphemeral", body, access);
+}
+
+function content(text: string, blocks?: readonly JsonObject[]): JsonObject {
+  const plain = { parse: "none", link_names: false, mrkdwn: false };
+  return { text: escapeText(text), ...plain, ...defined({ blocks }) };
+}
+
+function inThread(threadId: string): JsonObject {
+  return threadId === "" ? {} : { thread_ts: threadId };
+}
+
+async function write(
+  method: string,
+  body: JsonObject,
   { apiUrl, token, clock, signal }: SlackAccess,
 ): Promise<PostResult> {
-  const answer = await send(`${apiUrl}/chat.postMessage`, {
+  const answer = await send(`${apiUrl}/${method}`, {
     method: "POST",
     headers: {
       "authorization": `Bearer ${token}`,
       "content-type": "application/json; charset=utf-8",
     },
-    body: JSON.stringify({
-      channel,
-      text: escapeText(text),
-      parse: "none",
-      link_names: false,
-      mrkdwn: false,
-      unfurl_links: false,
-      unfurl_media: false,
-      ...defined({ thread_ts: threadId === "" ? undefined : threadId }),
-    }),
+    body: JSON.stringify(body),
     timeoutMs: TIMEOUT_MS,
     signal,
   }, clock);
@@ -109,9 +152,10 @@ function readAnswer(answer: Answered, now: number): PostResult {
     const pause = defined({ afterSecs: askedPause(headers, now) });
     return { posted: false, reason, isTemporary: true, ...pause, mayHaveArrived: false };
   }
-  const { ok, ts, error } = objectOf(answer);
-  if (status < 300 && ok === true && typeof ts === "string") return { posted: true, ts };
-  const word = typeof error === "string" ? error.slice(0, 80) : `status ${status}`;
-  const reason = `Slack refused the post: ${word}`;
-  return { posted: false, reason, isTemporary: false, mayHaveArrived: false };
+  const { ok, ts, message_ts: noted, error } = objectOf(answer);
+  const id = ts ?? noted;
+  if (status < 300 && ok === true && typeof id === "string") return { posted: true, ts: id };
+  const word = typeof error === "string" ? error.slice(0, 80) : undefined;
+  const reason = `Slack refused the post: ${word ?? `status ${status}`}`;
+  return { posted: false, reason, ...defined({ word }), isTemporary: false, mayHaveArrived: false };
 }

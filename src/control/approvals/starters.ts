@@ -76,8 +76,7 @@ function senderOf(stored: StoredDelivery, catalog: Catalog): Starter {
       : "the one who sent its event";
     return { did: "started", called: how };
   }
-  const host = hostIn(payload);
-  const identity = forgeIdentity(platformOf(subject.forge, delivery), asker.id, host);
+  const identity = identityAt(subject.forge, asker.id, { delivery, payload });
   const called = `${asker.login || "a user"} at ${FORGE_WORDS[subject.forge].title}`;
   const person = findPerson(catalog, identity)?.name;
   return { did: "started", called, identity, ...defined({ person }) };
@@ -86,6 +85,15 @@ function senderOf(stored: StoredDelivery, catalog: Catalog): Starter {
 /** Whether somebody has vouched for the payload. */
 const isSigned = ({ via, source, detail }: Delivery) =>
   via === "http" && source !== MANUAL && detail.unsigned !== true;
+
+/** The identity of a user at the forge of a delivery. */
+export function identityAt(
+  forge: ForgeName,
+  id: string,
+  { delivery, payload }: { readonly delivery: Delivery; readonly payload: unknown },
+): string {
+  return forgeIdentity(platformOf(forge, delivery), id, hostIn(payload));
+}
 
 /** Gitea and Forgejo send what GitHub would, with headers of their own. */
 const platformOf = (forge: ForgeName, { detail: { headerNames } }: Delivery) =>

@@ -1,5 +1,5 @@
 /**
- * Chooses the route of a chat event: to the task of its thread, to a new task, or to none. Pure. An
+ * Chooses the route of a chat event: to the task of its thread, to a new task, to an approval, or to none. Pure. An
  * unclear case needs the attention of a person.
  *
  * @module
@@ -17,12 +17,15 @@ import type { SlackEvent } from "./normalise.ts";
 export type Route =
   | { readonly to: "nowhere"; readonly state: SourceEventState; readonly reason: string }
   | { readonly to: "inbox"; readonly taskId: string }
+  | { readonly to: "answer" }
   | { readonly to: "follow-up"; readonly parentId: string }
   | { readonly to: "task"; readonly bind: boolean };
 
 /** The facts that decide the route of an event. */
 export interface RouteFacts extends Pick<ClaimedSourceEvent, "event" | "bound" | "rootIsOpen"> {
   readonly content: Pick<SlackEvent, "ignored" | "isMention">;
+  /** Whether it is a click on a button of an approval. */
+  readonly isAnswer: boolean;
   /** Whether its trigger has a condition. */
   readonly hasFilter: boolean;
 }
@@ -34,6 +37,7 @@ export const STRAY = "a reply in a thread that belongs to no task";
 export function chooseRoute(facts: RouteFacts): Route {
   const { event, content, bound } = facts;
   if (content.ignored !== undefined) return nowhere("ignored", content.ignored);
+  if (facts.isAnswer && event.kind === "interaction") return { to: "answer" };
   if (bound !== undefined) return inBoundThread(facts, bound);
   switch (event.kind) {
     case "message":

@@ -1,6 +1,7 @@
 /**
  * Decides on a Slack event: its route (`choose_route.ts`), and for a new task also admission, through
- * `admit` like every other event.
+ * `admit` like every other event. An answer to an approval is given at once: the router may be killed
+ * between it and the end of its event, and gives it again then, which changes nothing.
  *
  * @module
  */
@@ -11,6 +12,7 @@ import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { eventId } from "../../base/ids.ts";
 import { isJsonObject, type JsonObject, parseOwnJson } from "../../base/json.ts";
+import { isAnswerClick } from "../../connections/slack/answer_button.ts";
 import { COVERS_BODY } from "../../signatures/coverage.ts";
 import type { Admitted } from "../../store/delivery_records.ts";
 import type { ClaimedSourceEvent, Destination, Routing } from "../../store/source_event_records.ts";
@@ -26,7 +28,23 @@ const MAX_TYPE = 100;
 /** The parts of the daemon that admit events, and the triggers. */
 export interface RoutingHost extends AdmitHost {
   readonly triggers: Triggers;
+  /** Answers an approval by a click, once however often it is called. */
+  readonly answerClick: AnswerClicked;
 }
+
+/**
+ * What came of a click on a button of an approval.
+ *
+ * @throws {AppError} `overloaded`.
+ */
+export type AnswerClicked = (
+  event: ClaimedSourceEvent["event"],
+  payload: JsonObject,
+) => Promise<{
+  /** Empty if it is not known which task has asked. */
+  readonly taskId: string;
+  readonly reason: string;
+}>;
 
 /**
  * Decides on a claimed event.
@@ -48,6 +66,7 @@ export async function decideRouting(
     event,
     rootIsOpen,
     content: normalise(payload, event.receivedAt),
+    isAnswer: isAnswerClick(payload),
     hasFilter: trigger === undefined || trigger.filter !== undefined,
     ...defined({ bound }),
   });
@@ -79,6 +98,8 @@ async function destinationOf(
       return route;
     case "inbox":
       return { ...route, message: messageFrom(event, payload) };
+    case "answer":
+      return { ...route, ...await host.answerClick(event, payload) };
     case "follow-up": {
       const { parentId } = route;
       const decision = await decideTask(facts, { parentId, inBoundThread: true }, host);

@@ -31,19 +31,28 @@ export type RoutingAction =
   | { readonly do: "nothing"; readonly state: SourceEventState }
   /** The facts behind the decision have changed: the event returns to the head of its thread. */
   | { readonly do: "decide again" }
-  | { readonly do: "end"; readonly state: SourceEventState; readonly reason: string }
+  | {
+    readonly do: "end";
+    readonly state: SourceEventState;
+    readonly reason: string;
+    readonly taskId?: string;
+  }
   | { readonly do: "deliver"; readonly to: Destination & { readonly to: "inbox" } }
   | { readonly do: "start"; readonly to: Destination & { readonly to: "task" } };
 
 /**
- * Checks a decision again. An event to be ignored is ignored in any case; a post counts
- * once, also when its events were routed in parallel; a decision for a thread is valid while the
+ * Checks a decision again. An event to be ignored is ignored in any case, and an answer has counted,
+ * or not, by the time it is routed; a post counts once, also when its events were routed in parallel; a decision for a thread is valid while the
  * thread is bound to the same task; and a message reaches a task only until that task ends.
  */
 export function recheckRouting(routing: Routing, facts: RoutingFacts): RoutingAction {
   const { state = "failed", samePost, bound } = facts;
   if (state !== "routing") return { do: "nothing", state };
   if (routing.to === "nowhere" && routing.state === "ignored") return endAs(routing);
+  if (routing.to === "answer") {
+    const { taskId, reason } = routing;
+    return { do: "end", state: "routed", reason, taskId };
+  }
   if (samePost !== undefined) {
     return endAs({ state: "ignored", reason: `the same post as source event ${samePost}` });
   }

@@ -49,7 +49,7 @@ export async function askInStep(
   log: StepLog,
 ): Promise<StepRecord | Waiting> {
   const { step: { id }, position, approval } = placed;
-  const { host: { store, clock }, claimed: { task }, steps: { records } } = context;
+  const { host: { store, clock, eventWaits }, claimed: { task }, steps: { records } } = context;
   const now = clock.now();
   const hasBegun = records[position]?.state === "waiting";
   const failed = (reason: string, at = now): StepRecord => ({
@@ -63,22 +63,32 @@ export async function askInStep(
   });
   const question = hasBegun ? ASKED_BEFORE : await makeQuestion(placed, context).catch(refusal);
   if (question instanceof AppError) return failed(question.message);
+  const told = await tellOf(question, placed, context, log);
   const secs = findDurationSecs(approval.timeout ?? DEFAULT_APPROVAL_TIMEOUT) ?? 0;
   const asked: AskedWait = {
     taskId: task.id,
     position,
     round: roundOf(placed, context),
     project: task.project,
-    parts: [{ kind: "approval", dueAt: now + secs * 1000, isRelative: true, ...question }],
+    parts: [{
+      kind: "approval",
+      dueAt: now + secs * 1000,
+      isRelative: true,
+      ...question,
+      ...defined({ key: told?.key }),
+    }],
+    ...defined({ messages: told?.messages }),
     now,
   };
   const wait = await retryInRun(context, () => store.openWait(asked));
   const { end, openedAt } = wait;
   if (end === undefined) {
+    if (wait.parts[0]?.key !== undefined) await eventWaits.lookBack(wait);
     const until = dueAtOf(wait);
     const reason = `asks ${approval.by.join(", ")} until ${rfc3339(until)}`;
     return { state: "waiting", reason, until, openedAt };
   }
+  await tellEnd(saidIn(end, approval), placed, context);
   const changed = isApproval(end) ? await whatChanged(wait, context).catch(refusal) : undefined;
   if (changed !== undefined) {
     const why = changed instanceof AppError ? changed.message : changed;
@@ -98,6 +108,36 @@ export async function askInStep(
     },
     outputs: outputsOf(end),
   };
+}
+
+/** Where a new question goes; nowhere if its workflow names nothing, or it was asked before. */
+async function tellOf(
+  question: Question,
+  placed: AskingStep,
+  context: TaskContext,
+  log: StepLog,
+): Promise<Pick<AskedWait, "messages"> & Pick<WaitPart, "key"> | undefined> {
+  const { approval: { tell }, step } = placed;
+  const { host: { teller }, claimed: { task } } = context;
+  if (tell === undefined || teller === undefined || question === ASKED_BEFORE) return undefined;
+  const told = await teller.ask({
+    task,
+    step: step.id,
+    round: roundOf(placed, context),
+    asked: question.asked as unknown as AskedApproval,
+    ...defined({ diff: question.shown }),
+  }, tell);
+  for (const lack of told.lacks) await log.note(`step "${step.id}" tells nobody there: ${lack}`);
+  return told;
+}
+
+/** Says what came of a question where it was told. */
+async function tellEnd(said: string, placed: AskingStep, context: TaskContext): Promise<void> {
+  const { approval: { tell }, step } = placed;
+  if (tell === undefined) return;
+  const { host: { teller }, claimed: { task } } = context;
+  const place = { task, step: step.id, round: roundOf(placed, context) };
+  await retryInRun(context, async () => await teller?.over(place, said));
 }
 
 const dueAtOf = ({ parts }: Wait) => Math.min(...parts.map(({ dueAt }) => dueAt));
@@ -232,4 +272,16 @@ async function whatChanged({ parts }: Wait, context: TaskContext): Promise<strin
 function refusal(error: unknown): AppError {
   if (error instanceof AppError && error.code === "invalid") return error;
   throw error;
+}
+
+/** Takes back the questions of a task that has ended early: their steps will not run any more. */
+export async function takeBackQuestions(
+  { plan, steps: { records }, host: { teller }, claimed: { task } }: TaskContext,
+  why: string,
+): Promise<void> {
+  for (const { position, state, round = 1 } of records) {
+    const step = plan.steps[position];
+    if (state !== "waiting" || step?.approval?.tell === undefined) continue;
+    await teller?.over({ task, step: step.id, round }, why);
+  }
 }

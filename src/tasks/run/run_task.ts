@@ -37,6 +37,7 @@ import {
   type TaskResult,
   type TaskRun,
 } from "./task_context.ts";
+import { takeBackQuestions } from "./approval_step.ts";
 import { taskScopes } from "./task_scope.ts";
 
 /**
@@ -203,6 +204,9 @@ async function runAllSteps(
   const { plan, steps, signals } = context;
   const parked = await runFlow(context, cancellation);
   if (parked !== undefined && !signals.stop.aborted) return waitingResult(parked, plan);
+  if (cancellation.why === "cancel" || cancellation.why === "timeout") {
+    await takeBackQuestions(context, "the task was ended before anybody decided");
+  }
   if (cancellation.why === "timeout") skipForTime(context);
   if (cancellation.why === "cancel") cancelBegun(context);
   const ended = steps.records.slice(0, plan.steps.length);

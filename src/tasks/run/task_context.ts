@@ -41,6 +41,7 @@ import type { TaskDirectories } from "../workspace/task_directory.ts";
 import type { TaskLog } from "../log/task_log.ts";
 import type { Activity } from "./activity.ts";
 import type { StepRecorder } from "./step_recorder.ts";
+import type { ApprovalTeller } from "./told_approvals.ts";
 import type { ScopeFacts } from "./task_scope.ts";
 import type { LookBack } from "./waiting.ts";
 
@@ -89,6 +90,8 @@ export interface RunHost extends Core {
   readonly eventWaits: LookBack;
   /** The forge whose event a task goes back to; no task does if absent. */
   readonly forgeOf?: (task: Task) => Promise<ForgeName | undefined>;
+  /** Tells people of approvals outside of svc; nobody is told if absent. */
+  readonly teller?: ApprovalTeller;
   /** Tells people why a task could not be answered; nobody is told if absent. */
   readonly unanswered?: (task: Task, reason: string) => Promise<void>;
 }

@@ -37,6 +37,8 @@ interface Case extends Omit<Partial<RouteFacts>, "event" | "content"> {
   readonly to: string;
 }
 
+const CLICK = { kind: "interaction", topLevel: false } as const;
+
 const REPLY = { topLevel: false, postId: "2.0" };
 
 const CASES: Readonly<Record<string, Case>> = {
@@ -101,6 +103,25 @@ const CASES: Readonly<Record<string, Case>> = {
     event: { kind: "interaction", topLevel: false },
     to: "task",
   },
+  "an answer to an approval is one, also in a bound thread": {
+    event: CLICK,
+    isAnswer: true,
+    bound: { id: "T1", state: "running" },
+    to: "answer",
+  },
+  "so is one in the thread of a task that is gone": {
+    event: CLICK,
+    isAnswer: true,
+    bound: { id: "T1" },
+    to: "answer",
+  },
+  "a message that looks like an answer is a message": { isAnswer: true, to: "task, bound" },
+  "an answer that is ignored is none": {
+    event: CLICK,
+    isAnswer: true,
+    content: { ignored: "asks for the choices of a menu" },
+    to: "ignored",
+  },
   "a reaction in a bound thread goes to its running task": {
     event: { kind: "reaction", topLevel: false },
     bound: { id: "T1", state: "running" },
@@ -133,6 +154,7 @@ function inWords(facts: RouteFacts): string {
     nowhere: () => route.to === "nowhere" ? route.state : "",
     inbox: () => route.to === "inbox" ? `inbox ${route.taskId}` : "",
     "follow-up": () => route.to === "follow-up" ? `follow-up of ${route.parentId}` : "",
+    answer: () => "answer",
     task: () => route.to === "task" && route.bind ? "task, bound" : "task",
   };
   return words[route.to]();
@@ -144,6 +166,7 @@ for (const [name, { event, content, to, ...rest }] of Object.entries(CASES)) {
       event: { ...EVENT, ...event },
       content: { isMention: false, ...content },
       hasFilter: false,
+      isAnswer: false,
       rootIsOpen: false,
       ...rest,
     };

@@ -149,6 +149,12 @@ const CASES: readonly Case[] = [
     facts: bound("T2", "running"),
     action: AGAIN,
   },
+  {
+    why: "its answer has counted, or not, whatever the thread is bound to",
+    routing: { to: "answer", taskId: "T1", reason: "approved" },
+    facts: { ...samePost, bound: { id: "T2" } },
+    action: { do: "end", state: "routed", reason: "approved", taskId: "T1" },
+  },
   { why: "the thread is bound to none", routing: INBOX, facts: routing, action: AGAIN },
 ];
 
