@@ -64,7 +64,7 @@ async function answerAsCaller(
     digest,
     caller,
     by: answererOf(caller),
-    surface: caller.client === "console" ? "console" : caller.client === undefined ? "api" : "cli",
+    surface: caller.client === "console" ? "console" : caller.client === undefined ? "cli" : "api",
     ...defined({ step, comment, fields, forced }),
   }, host);
   const { result } = done;

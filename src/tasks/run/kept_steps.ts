@@ -50,6 +50,7 @@ export function keptSteps({ plan: { steps }, records }: EndedTask, from?: string
       const block = blocks.get(within);
       const isNeeding = needsOf(steps, place).some(isRerun);
       if (isNeeding || block !== undefined && anew.has(block)) rerun.add(place);
+      if (isUsedUp(steps[place], { steps, records, rerun })) rerun.add(place);
       if (isNeeding && steps[place]?.repeat !== undefined) anew.add(place);
       if (block !== undefined && rerun.has(place)) rerun.add(block);
     }
@@ -89,6 +90,28 @@ function inItsRound(
   const { round = 1, startedAt } = records[block] ?? {};
   return recordsOfRound({ position: block, round, ...defined({ startedAt }) }, { steps }, records)
     .filter(({ position }) => position === place);
+}
+
+/**
+ * Whether the answer to an approval counts no more: a step that needs it has done its work with it, and
+ * is to do it again. An answer to what the files were, or by somebody else than who started the task, is
+ * for the task that asked.
+ */
+function isUsedUp(
+  step: PlannedStep | undefined,
+  { steps, records, rerun }: {
+    readonly steps: readonly PlannedStep[];
+    readonly records: readonly StepRecord[];
+    readonly rerun: ReadonlySet<number>;
+  },
+): boolean {
+  if (step?.approval === undefined) return false;
+  const { id, approval } = step;
+  const again = [...rerun].flatMap((place) =>
+    needsOf(steps, place).includes(id) ? records[place] ?? [] : []
+  );
+  const isForOneTask = approval.diff === true || approval.fourEyes === true;
+  return again.some(({ state }) => isForOneTask || state === "succeeded");
 }
 
 /** Whether a step is done; a skipped step only if its own condition was false. */
