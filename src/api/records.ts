@@ -43,11 +43,11 @@ export type ReachedHostView = {
 export type WaitsForView = {
   /**
    * A worker, a certain node, what the machine is short of, a time, room, the next attempt, a turn of
-   * an agent, or the end of a pause.
+   * an agent, an answer of people, or the end of a pause.
    */
   readonly what:
     | ("worker" | "node" | "machine" | "debounce" | "rate_limit")
-    | ("concurrency" | "max_parallel" | "retry" | "agent" | "time" | "pause");
+    | ("concurrency" | "max_parallel" | "retry" | "agent" | "time" | "pause" | "approval");
   /** RFC 3339. */
   readonly until?: string;
   /** The task that it waits for; of several, the oldest. */

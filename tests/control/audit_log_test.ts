@@ -140,6 +140,7 @@ const AUDITED_ELSEWHERE = {
   "gitlab.issue_create": "tests/control/audited_outputs_test.ts",
   "outbox.send": "tests/control/held_messages_test.ts",
   "task.continue": "tests/control/task_continue_test.ts",
+  "approval.answer": "tests/e2e/approval_test.ts",
 } satisfies Partial<Record<OperationName, string>>;
 
 type AuditedName = keyof typeof AUDITED | keyof typeof AUDITED_ELSEWHERE;
@@ -154,6 +155,7 @@ const NOT_AUDITED: Readonly<Record<Exclude<OperationName, AuditedName>, string>>
   "get.watch": "changes nothing",
   "watch": "changes nothing",
   "task": "changes nothing",
+  "approval": "changes nothing",
   "task.look": "changes nothing",
   "task.logs": "changes nothing",
   "task.log.read": "changes nothing",

@@ -143,6 +143,11 @@ const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
   "task.workspace": { ...READ, input: id },
   "task.workspace.clean": { ...OPERATE, input: id },
   "task.cancel": { ...OPERATE, step: "own", input: ({ task }) => ({ ids: [task] }) },
+  "approval": { role: "read_only", input: id },
+  "approval.answer": {
+    role: "read_only",
+    input: ({ task }) => ({ id: task, answer: "approved", digest: "00000000" } as const),
+  },
   "task.continue": { ...OPERATE, input: ({ task }) => ({ id: task, step: "build", reason: "x" }) },
   "task.cancel.matching": { ...OPERATE, input: () => ({ trigger: "push" }) },
   "task.retry.matching": { ...OPERATE, input: () => ({ state: "failed" }) },

@@ -115,7 +115,13 @@ function waiting(
 ): WaitsFor {
   const time = until === undefined ? {} : { until: rfc3339(until) };
   if (agent === undefined) {
-    const step = wait === undefined ? undefined : steps[wait.position]?.id;
+    const record = wait === undefined ? undefined : steps[wait.position];
+    const step = record?.id;
+    if (record !== undefined && wait?.kind === "approval") {
+      // its reason says whom it asks, and until when
+      const text = `step ${record.id} ${record.reason}`;
+      return { text, view: { what: "approval", ...time, step: record.id } };
+    }
     const where = step === undefined ? "" : ` in step ${step}`;
     const when = time.until === undefined ? "" : ` until ${time.until}`;
     return {
