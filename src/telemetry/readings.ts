@@ -21,6 +21,11 @@ export const READ = [
   { name: "uptime_seconds", type: "gauge", help: "Time since the daemon started" },
   { name: "tasks", type: "gauge", help: "Tasks that have not ended" },
   { name: "waits_open", type: "gauge", help: "Steps that wait for something but an agent" },
+  {
+    name: "oldest_approval_age_seconds",
+    type: "gauge",
+    help: "How long the oldest open question to people has waited",
+  },
   { name: "budget_used_ratio", type: "gauge", help: "Used part of a budget in its window, from 0" },
   {
     name: "oldest_pending_task_age_seconds",
@@ -93,7 +98,10 @@ export interface Sizes {
 
 /** The parts of the daemon that have the values. */
 export interface ReadingsHost {
-  readonly store: Pick<Store, "counts" | "countWaits" | "outboxCounts" | "databaseSize">;
+  readonly store: Pick<
+    Store,
+    "counts" | "countWaits" | "oldestApproval" | "outboxCounts" | "databaseSize"
+  >;
   readonly clock: Clock;
   readonly dirs: Pick<DataDir, "root" | "database">;
   /** Start of the daemon, in milliseconds since the epoch. */
@@ -157,6 +165,8 @@ export async function takeReadings(host: ReadingsHost): Promise<Readings> {
 interface Stored {
   readonly counts: TaskCounts;
   readonly waits: Awaited<ReturnType<Store["countWaits"]>>;
+  /** When the oldest open question was asked, in milliseconds since the epoch. */
+  readonly asked: number | undefined;
   readonly outbox: OutboxCounts;
   readonly size: DatabaseSize;
   readonly budgets: readonly Reading[];
@@ -166,6 +176,7 @@ interface Stored {
 const NOTHING_STORED = {
   tasks: [],
   waits_open: [],
+  oldest_approval_age_seconds: [],
   budget_used_ratio: [],
   oldest_pending_task_age_seconds: [],
   outbox_messages: [],
@@ -193,6 +204,7 @@ async function findStored(
   const asked = Promise.all([
     store.counts(),
     store.countWaits(),
+    store.oldestApproval(),
     store.outboxCounts(),
     store.databaseSize(),
     readBudgets(),
@@ -200,8 +212,8 @@ async function findStored(
   try {
     const answer = await answerInTime(asked, clock);
     if (answer === undefined) return undefined;
-    const [counts, waits, outbox, size, budgets] = answer;
-    return { counts, waits, outbox, size, budgets };
+    const [counts, waits, oldest, outbox, size, budgets] = answer;
+    return { counts, waits, asked: oldest, outbox, size, budgets };
   } catch (error) {
     if (error instanceof AppError && error.code === "overloaded") return undefined;
     throw error;
@@ -209,7 +221,7 @@ async function findStored(
 }
 
 function storedReadings(
-  { counts, waits, outbox, size, budgets }: Stored,
+  { counts, waits, asked, outbox, size, budgets }: Stored,
   now: number,
 ): StoredReadings {
   const age = (since: number | undefined) =>
@@ -226,6 +238,7 @@ function storedReadings(
       { state: "running", value: counts.running },
     ],
     budget_used_ratio: budgets,
+    oldest_approval_age_seconds: one(age(asked)),
     waits_open: WAIT_KINDS.map((kind) => ({ kind, value: waits[kind] })),
     oldest_pending_task_age_seconds: [
       { state: "any", value: age(counts.oldestPendingAt) },
