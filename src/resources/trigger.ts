@@ -5,7 +5,7 @@
  * @module
  */
 
-import { PRIORITIES, type Priority } from "../store/rules/priorities.ts";
+import { PRIORITIES, type Priority } from "./priority.ts";
 import Type from "typebox";
 import { FORGES } from "../base/forge_names.ts";
 import { GOAL_VARIABLES } from "../cel/template.ts";

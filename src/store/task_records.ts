@@ -8,7 +8,7 @@ import type { FailureKind } from "../agents/agent_failure.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Coverage } from "../signatures/coverage.ts";
 import type { ListQuery } from "./list_query.ts";
-import type { Priority } from "./rules/priorities.ts";
+import type { Priority } from "../resources/priority.ts";
 import type { WaitKind } from "./wait_records.ts";
 
 /** States of a task; the last three are final. */

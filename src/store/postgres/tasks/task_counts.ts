@@ -8,7 +8,7 @@
 import type { TaskCounts } from "../../task_records.ts";
 import { number, text } from "../../sql/columns.ts";
 import type { Row } from "../../sql/row.ts";
-import { PLACES } from "../../rules/priorities.ts";
+import { PLACES } from "../../../resources/priority.ts";
 import { READINESS, UNFINISHED } from "../../sql/readiness.ts";
 import type { Session } from "../database/connections.ts";
 import { isGoneSql } from "../database/ownership.ts";

@@ -12,7 +12,7 @@ import { debounceDigest } from "../../rules/keys.ts";
 import type { GroupLimit, TaskLimits } from "../../rules/limits.ts";
 import type { Found } from "../../rules/needs.ts";
 import type { ParkDecision } from "../../rules/parking.ts";
-import { placeOf } from "../../rules/priorities.ts";
+import { placeOf } from "../../../resources/priority.ts";
 import type { Readiness } from "../../rules/readiness.ts";
 import { READINESS } from "../../sql/readiness.ts";
 import type { NewTask, RetryOf, StepRecord, TaskEnd } from "../../task_records.ts";

@@ -9,7 +9,7 @@ import type { TaskCounts } from "../../task_records.ts";
 import { number, optionalNumber } from "../../sql/columns.ts";
 import type { Database } from "../engine/database.ts";
 import type { Row } from "../../sql/row.ts";
-import { PLACES, USUAL_PLACE } from "../../rules/priorities.ts";
+import { PLACES, USUAL_PLACE } from "../../../resources/priority.ts";
 import { READINESS } from "../../sql/readiness.ts";
 
 /** Number of running tasks, of one project or of all if that is empty. */
