@@ -37,9 +37,14 @@ twoDaemonsTest(
       const project = round % 2 === 0 ? "" : "shop";
       const atStart = await running(project);
       const stop = new AbortController();
+      const first = Promise.withResolvers<void>();
       const claims = [a, b, c].map(async (node) => {
-        while (!stop.signal.aborted) await node.claimTasks(1, T0);
+        while (!stop.signal.aborted) {
+          await node.claimTasks(1, T0);
+          first.resolve();
+        }
       });
+      await first.promise; // the others are claiming when the pause begins
       await [a, b, c][round % 3]?.pauseTasks({ project, reason: "x", by: "ada", pausedAt: T0 });
       const atPause = await running(project);
       for (const node of [a, b, c]) await node.claimTasks(9, T0);

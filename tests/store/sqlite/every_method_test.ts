@@ -403,7 +403,6 @@ const WHOLE_TABLES: readonly { readonly sql: RegExp; readonly why: string }[] = 
     why: "an operator asks whether anything was changed, and that is in every row",
   },
   { sql: /FROM control_tokens ORDER BY id DESC$/, why: "tokens are made by hand" },
-  { sql: / FROM pauses( ORDER BY project)?$/, why: "one for each project that a person pauses" },
   {
     sql: /FROM outbox WHERE EXISTS \(SELECT 1 FROM tasks WHERE .* ORDER BY id DESC LIMIT \?$/,
     why: "an operator asks for the messages of one trigger, over all projects",

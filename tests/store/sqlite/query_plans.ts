@@ -48,6 +48,7 @@ const BOUNDED: readonly RegExp[] = [
   /^SCAN tasks USING (COVERING )?INDEX tasks_(ready|unready|timed|timed_by_age|waiting|running)$/, // hold nothing else
   /^SCAN waits USING (COVERING )?INDEX waits_(open|for_events)$/, // hold the open ones alone
   /^SCAN (dedup_keys|task_ends)$/, // the first ones
+  /^SCAN pauses$/, // one for each project that a person pauses
   /^SCAN (CONSTANT ROW|json_each VIRTUAL TABLE .*)$/, // what the call itself brings along
 ];
 
