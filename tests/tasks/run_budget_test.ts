@@ -5,7 +5,14 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import {
+  deepStrictEqual as deepEqual,
+  match,
+  ok,
+  rejects,
+  strictEqual as equal,
+} from "node:assert/strict";
+import { AppError } from "../../src/base/errors.ts";
 import type { Incident } from "../../src/store/incident_records.ts";
 import { type RunRig, runRig } from "../rigs/run_rig.ts";
 
@@ -177,6 +184,23 @@ test("an agent that could not begin counts for nothing", async (rig) => {
   );
   equal(state, "failed");
   deepEqual(await spent(rig), { "agent/a runs": [0, 0, 0], "agent/a usd": [0, 0, 0] });
+});
+
+test("an agent for which the machine is short of something counts when it begins, once", async (rig) => {
+  const budget = [...USD, { runs: 5, per: "day" }];
+  const claimed = await rig.claim(steps("agent: a"), all(agent("a", result(), { budget })));
+  const tokens = {
+    issue: () => {
+      throw new AppError("overloaded", "Too many open files");
+    },
+  };
+  const short = { ...rig.host, tokens: tokens as unknown as typeof rig.host.tokens };
+  for (let round = 0; round < 3; round++) {
+    await rejects(rig.run(claimed, {}, short), { code: "overloaded" });
+    deepEqual(await spent(rig), { "agent/a runs": [0, 0, 0], "agent/a usd": [0, 0, 0] });
+  }
+  equal((await rig.run(claimed)).state, "succeeded");
+  deepEqual((await spent(rig))["agent/a runs"], [1, 0, 0]);
 });
 
 test("a run that the daemon's end cuts off counts, and the step runs again", async (rig) => {

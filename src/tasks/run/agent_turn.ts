@@ -9,7 +9,7 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { findDurationSecs } from "../../base/duration.ts";
-import { AppError } from "../../base/errors.ts";
+import { AppError, findNotNow } from "../../base/errors.ts";
 import type { AskedBudget } from "../../store/budget_records.ts";
 import type { AgentSession, TurnAnswer } from "../../store/turn_records.ts";
 import { agentsOf, type PlannedAgent, withAgent } from "../plan.ts";
@@ -78,13 +78,29 @@ export async function attemptByAgents(
       );
     }
     const budgets = answer.budgets;
-    const result = await runAgent(positioned, attempt, {
+    let hasBegun = false;
+    const noted = {
+      ...attempt,
+      onStart(group: number) {
+        hasBegun = true;
+        attempt.onStart(group);
+      },
+      onNotStarted: () => void (hasBegun = false),
+    };
+    const result = await runAgent(positioned, noted, {
       agent,
       session: answer.session,
       maxUsd: maxUsd(budgets),
       opening: before?.result.hasWorked === true ? takesOver(before.agent) : "",
       wasCut,
       nextRun,
+    }).catch(async (error) => {
+      // The machine is short of something, and the task is given back, maybe again and again.
+      if (findNotNow(error) !== undefined) {
+        const used = hasBegun ? { usage: {} } : {};
+        await settle({ run, budgets }, positioned, used, { context, log });
+      }
+      throw error;
     });
     await settle({ run, budgets }, positioned, result, { context, log });
     if (result.state === "pending") return stored(result); // the step keeps its turn until it runs again

@@ -102,7 +102,10 @@ export async function attemptStep(
       clearShortage(host.health);
       onStart(group);
     },
-    onNotStarted: () => void (hasBegun = false),
+    onNotStarted() {
+      hasBegun = false;
+      attempt.onNotStarted?.();
+    },
   };
   const result = await whenMachineCan(() => attemptOnce(positioned, started), host, {
     signal: cancellation.signal,
