@@ -188,3 +188,30 @@ programTest(
     equal((shown["refused"] as unknown[]).length, 2);
   },
 );
+
+programTest("may: each round of a repeat speaks, and its keys count", async (program) => {
+  await using fake = fakeGitHub();
+  await using daemon = await startDaemon(program);
+  const say = {
+    id: "say",
+    run: [
+      'svc github comment --text "the newest is $SVC_ROUND" --key state',
+      'svc github comment --text "round $SVC_ROUND" --key "round-$SVC_ROUND"',
+      'echo "round=$SVC_ROUND" >> "$SVC_OUTPUT"',
+    ].join("\n"),
+  };
+  const repeat = { max: 3, until: 'steps.say.outputs.round == "2"', steps: [say] };
+  const steps = [
+    { id: "talk", repeat },
+    { id: "more", run: refused("svc github comment --text x --key round-3", "limit") },
+  ];
+  const may = { github: { comment: { max: 3 } } };
+  await daemon.apply(...STORES, connection(fake), workflow({ may, steps }), TRIGGER);
+  await runTask(fake, daemon);
+  match(await refusal(daemon, "limit"), /allows 3 in a task.* used: state, round-1, round-2/);
+  const texts = () =>
+    fake.issues.comments.slice(1).map(({ body }) => body.split("\n")[0]).toSorted();
+  await until("both rounds", () => texts().join(", ").includes("newest is 2") || undefined);
+  await until("the comments", () => texts().length === 3 || undefined);
+  deepEqual(texts(), ["round 1", "round 2", "the newest is 2"]);
+});
