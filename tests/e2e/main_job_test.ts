@@ -331,6 +331,16 @@ const DEMOS: readonly { args: string[]; shows: RegExp[]; skip?: string | undefin
     skip: missing("git") ?? NO_SANDBOX,
   },
   {
+    args: ["--wait"],
+    shows: [
+      /^Round 2\. CI has said: interval=10s is red$/m,
+      /^tasks: +0 running, 0 pending, 1 waiting$/m,
+      /^error: .* not among those who may answer: ada$/m,
+      /: step "approve": approved, and the task goes on$/m,
+      /^Deployed, as ada has approved\.$/m,
+    ],
+  },
+  {
     args: ["--pull"],
     shows: [
       /^queued as outbox\/\w+: svc\/fix-41 → main, 3 files, \+3 −3$/m,
