@@ -103,6 +103,7 @@ export const APPROVAL_OPERATIONS = {
     },
     output: json<AnswerView>(),
     role: "read_only", // being named in the question is enough
+    changes: true,
     console: true,
   }),
 };

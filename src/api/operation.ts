@@ -57,6 +57,8 @@ export interface Definition<
   /** The fields of its input; any other field is refused. */
   readonly input: Fields;
   readonly output: Given;
+  /** Whether it changes something; what needs more than the role `read_only` does when absent. */
+  readonly changes?: boolean;
   /** Whether the pages of the console may call it; they may not when absent. */
   readonly console?: true;
   /** The bytes that come along with each input; none when absent. */
@@ -75,6 +77,8 @@ export interface Operation<
   /** The schema of the input: a JSON object of exactly these fields. */
   readonly input: TObject<Fields>;
   readonly output: Given;
+  /** Whether it changes something. */
+  readonly changes: boolean;
   /** Whether the pages of the console may call it. */
   readonly console: boolean;
   /** The bytes that come along with each input, if any do. */
@@ -102,6 +106,7 @@ export function defineOperation<
     summary,
     role,
     grants,
+    changes: definition.changes ?? role !== "read_only",
     console: console === true,
     input: Type.Object(input, { additionalProperties: false }),
     output,

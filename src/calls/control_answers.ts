@@ -41,12 +41,12 @@ export class ControlAnswers {
     if (operation.attachment !== undefined) return undefined;
     // If a caller is killed while it writes, the daemon reads half of its input, which must not
     // change anything.
-    if (operation.role !== "read_only" && hasInput) return undefined;
+    if (operation.changes && hasInput) return undefined;
     const asked = `${name} ${await request.clone().text()}`;
     const answer = this.#stored.get(asked) ?? this.#answer(request).then(readAnswer);
     this.#stored.set(asked, answer);
     const { status, headers, text } = await answer;
-    if (operation.role === "read_only" && text.length > MAX_ANSWER) return undefined;
+    if (!operation.changes && text.length > MAX_ANSWER) return undefined;
     return new Response(text, { status, headers });
   }
 }

@@ -26,7 +26,7 @@ export interface AllowedCall {
 }
 
 /**
- * The call of the operation `name`; `readOnly` leaves what the role `read_only` may do. The daemon
+ * The call of the operation `name`; `readOnly` leaves what changes nothing. The daemon
  * decides by the role of its caller all the same.
  *
  * @throws {AppError} `forbidden` for what the console does not do.
@@ -35,9 +35,8 @@ export function allowedCall(name: string, readOnly: boolean): AllowedCall {
   if (!isOperation(name) || !OPERATIONS[name].console) {
     throw new AppError("forbidden", "The console does not do this: use svc in a terminal");
   }
-  const { role, output } = OPERATIONS[name];
-  // The role read_only may answer a question, but that changes something.
-  if (readOnly && (role !== "read_only" || name === "approval.answer")) {
+  const { changes, output } = OPERATIONS[name];
+  if (readOnly && changes) {
     throw new AppError("forbidden", "This console was started with --read-only");
   }
   return { name, streams: output.form === "lines" };

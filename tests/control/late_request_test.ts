@@ -21,6 +21,12 @@ import { ManualClock } from "../helpers/manual_clock.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { known } from "../helpers/known_secrets.ts";
 
+const TASK = "01J00000000000000000000000";
+const INPUTS: Readonly<Record<string, unknown>> = {
+  "task.cancel": { ids: [TASK] },
+  "approval.answer": { id: TASK, answer: "approved", digest: "7f3a91c2" },
+};
+
 /** A server that notes what it did, and its clock. */
 function serverRig() {
   const clock = new ManualClock();
@@ -29,6 +35,7 @@ function serverRig() {
   const answer = controlHandler({
     handlers: {
       "task.cancel": noted("task.cancel"),
+      "approval.answer": noted("approval.answer"),
       status: noted("status"),
     } as unknown as Handlers,
     resolve: (_record, given) => Promise.resolve(given),
@@ -48,7 +55,7 @@ function serverRig() {
     answer(
       new Request(`http://svc/v1/${name}`, {
         method: "POST",
-        body: name === "status" ? "{}" : JSON.stringify({ ids: ["01J00000000000000000000000"] }),
+        body: JSON.stringify(INPUTS[name] ?? {}),
         ...(asked === undefined ? {} : { headers: { [ASKED_HEADER]: asked } }),
       }),
     );
@@ -79,6 +86,13 @@ Deno.test("a request with a time of another run, a future time or an invalid one
   deepEqual(done, []);
 });
 
+Deno.test("an answer to a question is a change, although a reader may give it", async () => {
+  const { ask, done } = serverRig();
+  const first = await ask("approval.answer", "?");
+  deepEqual([first.status, done], [ASK_AGAIN, []]);
+  equal((await ask("approval.answer", first.headers.get(TIME_HEADER) ?? "")).status, 200);
+});
+
 Deno.test("a read and a request of another program begin at once", async () => {
   const { ask, done } = serverRig();
   equal((await ask("status", "?")).status, 200);
@@ -103,7 +117,7 @@ Deno.test("a client that is there asks again by itself, also of a daemon that st
     if (++asked === 2) await clock.advance(30_000); // as while it is stopped
     return await answer(request);
   });
-  await over.client.call("task.cancel", { ids: ["01J00000000000000000000000"] });
+  await over.client.call("task.cancel", { ids: [TASK] });
   deepEqual([asked, done], [3, ["task.cancel"]]);
   await over.client.call("status", {});
   equal(asked, 4);

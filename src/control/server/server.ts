@@ -112,10 +112,10 @@ class Freshness {
   }
 
   /** The answer to a request that may have been found late; `undefined` for one to carry out. */
-  findDoubt(request: Request, { role }: Operation): Response | undefined {
+  findDoubt(request: Request, { changes }: Operation): Response | undefined {
     const asked = request.headers.get(ASKED_HEADER);
     // a caller that sends no time decides itself
-    if (asked === null || role === "read_only") return undefined;
+    if (asked === null || !changes) return undefined;
     const now = this.#clock.monotonicMs();
     const [run, at] = asked.split("/");
     const agoMs = now - Number.parseFloat(at ?? "");
