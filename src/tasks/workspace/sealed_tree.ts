@@ -41,7 +41,15 @@ at() {
   git -c core.bare=false -c core.sparseCheckout=false -c core.quotePath=false \\
     --git-dir="$common" --work-tree="$dir" "$@"
 }
-mkdir -p -- "$tmp/objects" && cd -- "$dir" && at read-tree "$start" && at add --all -- . || exit 1
+mkdir -p -- "$tmp/objects" && cd -- "$dir" || exit 1
+# Before git 2.41 the attributes are those of the worktree: then they have to be what they were.
+git --attr-source="$start" version >/dev/null 2>&1 ||
+  find . -name .gitattributes | while IFS= read -r file; do
+    at cat-file blob "$start:\${file#./}" 2>/dev/null | cmp -s - "$file" && continue
+    printf 'error: it has changed "%s", by which git may hide what is in a file\\n' "\${file#./}" >&2
+    exit 1
+  done || exit 1
+at read-tree "$start" && at add --all -- . || exit 1
 tab=$(printf '\\t')
 within=$(at ls-files --stage | grep '^160000 ' | while IFS= read -r line; do
   path=\${line#*"$tab"}
