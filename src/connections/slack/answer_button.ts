@@ -1,6 +1,6 @@
 /**
  * The buttons under an approval in Slack, and the click on one. Pure. What a button stands for is in its
- * value, which Slack keeps with the post and sends back: whoever clicks cannot choose it.
+ * value, which Slack keeps with the post and sends back: the person who clicks cannot choose it.
  *
  * @module
  */

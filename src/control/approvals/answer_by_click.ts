@@ -1,6 +1,6 @@
 /**
  * Answers an approval by a click on a button in Slack. The click counts only on a post that svc itself
- * made, through the app that made it: whoever owns another app could write any click.
+ * made, through the app that made it: the owner of another app could write any click.
  *
  * @module
  */

@@ -86,7 +86,10 @@ async function answer(
   const by = whoWrote(comment, event, host);
   const surface = by.identity.startsWith("gitea:") ? "gitea" : comment.forge;
   const { result } = await answerApproval({
-    ...{ taskId, step, round, surface },
+    taskId,
+    step,
+    round,
+    surface,
     answer: given.answer,
     digest: given.code,
     comment: given.comment,
@@ -98,7 +101,7 @@ async function answer(
   await host.outbox.enqueue(await replyDraft({ task, step, round, text }, host));
 }
 
-/** Whether whoever wrote the comment may write to its repository now; no reply is a no. */
+/** Whether the author of the comment may write to its repository now; no reply is a no. */
 async function mayWrite(
   { event: { payload, coverage, trigger } }: SeenEvent,
   project: string,
