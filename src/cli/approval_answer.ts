@@ -41,8 +41,8 @@ export const ANSWER_OPTIONS = [
 
 /** The option for values of fields. */
 export const SET_FIELD = {
-  flags: "--set <field...>",
-  help: "a field of the question, as NAME=VALUE; one for each field",
+  flags: "--set <name=value...>",
+  help: "field of the question; once for each",
 } as const satisfies OptionDefinition;
 
 /** Shows the question, if nobody says what was seen, and answers it. */
