@@ -189,6 +189,24 @@ Deno.test("the first of several ends the wait; a message that came before counts
   equal((await again(third, rig)).end?.by, "message");
 });
 
+Deno.test("a message ends the wait of a task that waits for a hundred other things before it", async () => {
+  await using rig = await sourceRig(MANIFEST);
+  await using waits = new EventWaits(rig.host);
+  waits.start();
+  const taskId = await task(rig);
+  for (let position = 0; position < 100; position++) {
+    await open(rig, taskId, position, part(`k${position}`));
+  }
+  const last = await open(rig, taskId, 100, {
+    kind: "message",
+    dueAt: rig.clock.time + HOUR,
+    isRelative: true,
+  });
+  await rig.host.store.addToInbox(taskId, { text: "hello" }, rig.clock.time);
+  await waits.settled();
+  equal((await again(last, rig)).end?.by, "message");
+});
+
 Deno.test("a reader of its own is told of filtered events, too, with the parts of their keys", async () => {
   await using rig = await sourceRig(MANIFEST);
   await using waits = new EventWaits(rig.host);

@@ -62,6 +62,9 @@ export type Arrived = Pick<DeliveryFacts, "id" | "bodyBytes">;
 /** Most deliveries, and most bytes of bodies, that are read at once. */
 const PAGE = { deliveries: 50, bytes: 4 * 1024 * 1024 };
 
+/** A task has fewer open parts. */
+const MAX_WAITS = 10_000;
+
 /** The looks of a daemon. */
 export class EventLooks {
   readonly #host: LooksHost;
@@ -185,8 +188,7 @@ export class EventLooks {
   /** Looks at the messages of a task that no step has read, for its open waits. */
   async lookIntoInbox(taskId: string): Promise<void> {
     const { store, evaluator, clock } = this.#host;
-    const waits = (await store.listWaits({ taskId, limit: 100 }))
-      .filter(({ kind }) => kind === "message");
+    const waits = await store.listWaits({ taskId, kind: "message", limit: MAX_WAITS });
     if (waits.length === 0) return;
     const inbox = await store.listInbox(taskId);
     for (const { position, round, part, project, asked = {} } of waits) {

@@ -245,12 +245,15 @@ export class EventWaits implements AsyncDisposable {
     const slack = this.#slackOf(waited);
     waited.cursor ??= await store.findCursor(name) ?? 0;
     const from = Math.min(Math.max(waited.cursor, waited.since), began) - slack;
+    waited.isDue = false; // an event that finds no place among the hinted ones asks for one more look
     const isNews = await this.#looks.eachPage(waited, firstIdAt(from), async (page) => {
       const unseen = page.filter(({ id }) => !waited.seen.has(id));
       await this.#looks.lookAt(waited, unseen, waited.seen);
       return unseen.length > 0;
+    }).catch((error) => {
+      waited.isDue = true;
+      throw error;
     });
-    waited.isDue = false;
     waited.cursor = began;
     const oldest = firstIdAt(began - slack);
     for (const id of waited.seen) if (id < oldest) waited.seen.delete(id);
