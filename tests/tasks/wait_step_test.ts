@@ -7,6 +7,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { systemClock } from "../../src/base/clock.ts";
 import { AppError } from "../../src/base/errors.ts";
+import { firstIdAt } from "../../src/base/ids.ts";
 import type { Task } from "../../src/store/task_records.ts";
 import { setClock } from "../helpers/manual_clock.ts";
 import { findFile, until, untilFile } from "../helpers/until.ts";
@@ -294,4 +295,30 @@ test("a text from outside that is no time is told on one short line", async (rig
   const { reason } = await rig.ended(id);
   match(reason, /^step "w": "until" gave "2030 \[svc: .*…", which is no time/);
   ok(reason.length < 200 && !reason.includes("\n"), reason);
+});
+
+test("with since: step no event is missed that came while no daemon ran", async (rig) => {
+  const clock = setClock(Date.now());
+  const lost = () => Promise.reject(new AppError("overloaded", "the daemon was killed"));
+  const tried = Promise.withResolvers<void>();
+  const openWait = () => {
+    tried.resolve();
+    return lost();
+  };
+  const dead = { openWait, finishTask: lost, parkTask: lost, requeueTask: lost };
+  const cut = await rig.start(1, dead, { clock });
+  const id = await rig.queue(
+    1,
+    '{steps: [{id: a, run: "true"}, {id: ci, waitFor: ' +
+      '{trigger: push, match: {payload.n: "7"}, since: step, timeout: 2h}}]}',
+  );
+  cut.kick();
+  await tried.promise;
+  await takeOverAndCrash(rig);
+  clock.time += HOUR;
+  const worker = await rig.start(1, {}, { clock });
+  worker.kick();
+  const { steps: [a] } = await inState(rig, id, "waiting");
+  const [wait] = await rig.store.listWaits({ limit: 9 });
+  equal(wait?.asked?.["from"], firstIdAt(a?.finishedAt ?? 0));
 });

@@ -8,7 +8,6 @@
 
 import { rfc3339 } from "../../base/clock.ts";
 import { compileExpression, whyNotTrue } from "../../cel/expression.ts";
-import { needsOf } from "../../resources/step_graph.ts";
 import type { StepRecord } from "../../store/task_records.ts";
 import type { StepLog } from "../log/task_log.ts";
 import type { CancelCause, CancellationScope } from "../cancellation_scope.ts";
@@ -18,6 +17,7 @@ import { backoffSecs, timedOutWithTask } from "../time_limits.ts";
 import { attemptByAgents } from "./agent_turn.ts";
 import { type AttemptResult, attemptStep } from "./attempt_step.ts";
 import type { PositionedStep } from "./prepare_attempt.ts";
+import { readySince } from "./ready_since.ts";
 import { repeatInStep } from "./repeat_step.ts";
 import { INTERRUPTED } from "./step_recorder.ts";
 import { askInStep } from "./approval_step.ts";
@@ -138,21 +138,6 @@ async function makeAttempts(
       return { ...base, ...result, ...end, finishedAt: clock.now() };
     }
   }
-}
-
-/**
- * When a step that has never run could have started, by the clock that stored the records: its time to wait
- * for a limit does not begin anew each time it asks. Nothing tells when a later round began; a step that
- * needs none in it could have started now.
- */
-function readySince({ step, position }: PositionedStep, context: TaskContext): number {
-  const { plan, steps: { records }, claimed: { task }, host: { clock } } = context;
-  const needs = new Set(needsOf(plan.steps, position));
-  if (needs.size === 0 && (records[position]?.round ?? 1) > 1) return clock.now();
-  const ends = records.flatMap(({ id, finishedAt, startedAt }) =>
-    needs.has(id) ? finishedAt ?? [] : id === step.within ? startedAt ?? [] : []
-  );
-  return Math.max(task.startedAt ?? clock.now(), ...ends);
 }
 
 function isWaiting(result: StepRecord | Waiting): result is Waiting {

@@ -23,6 +23,8 @@ import {
 import { canMatch, digestOf, MAX_MATCH_BYTES, shapeOf } from "../../store/rules/wait_keys.ts";
 import type { WaitPart } from "../../store/wait_records.ts";
 import { type AskedEvent, type AskedOfArrival, readOfTask } from "../asked_event.ts";
+import type { PositionedStep } from "./prepare_attempt.ts";
+import { readySince } from "./ready_since.ts";
 import type { TaskContext } from "./task_context.ts";
 
 /** Most characters that the conditions of a wait may read of its task: they are stored with it. */
@@ -38,18 +40,25 @@ export const latest = (now: number): number => now + MAX_WAIT_SECS * 1000;
  * not exist.
  */
 export async function waitParts(
-  waitFor: WaitFor,
+  placed: PositionedStep & { readonly waitFor: WaitFor },
   now: number,
   context: TaskContext,
 ): Promise<WaitPart[]> {
+  const { waitFor } = placed;
   const { timeout } = waitFor;
+  const readyAt = Math.min(readySince(placed, context), now);
   const dueAt = timeout === undefined ? latest(now) : now + durationMs(timeout);
   const parts: WaitPart[] = [];
   for (const part of partsOf(waitFor)) {
     const subject = subjectOf(part);
     parts.push(
       subject === "trigger"
-        ? { kind: "event", dueAt, isRelative: true, ...await forEvent(part, now, context) }
+        ? {
+          kind: "event",
+          dueAt,
+          isRelative: true,
+          ...await forEvent(part, { now, readyAt }, context),
+        }
         : subject === "message"
         ? { kind: "message", dueAt, isRelative: true, asked: { ...ofArrival(part, context) } }
         : {
@@ -66,7 +75,7 @@ const durationMs = (time: string | number) => (findDurationSecs(time) ?? 0) * 10
 
 async function forEvent(
   { trigger = "", match = {}, since = "task", ...part }: WaitForPart,
-  now: number,
+  { now, readyAt }: { readonly now: number; readonly readyAt: number },
   context: TaskContext,
 ): Promise<Required<Pick<WaitPart, "asked" | "key">>> {
   const { scope, evaluator, claimed: { task }, host: { catalog } } = context;
@@ -83,7 +92,7 @@ async function forEvent(
   }
   const from = since === "task"
     ? task.deliveryId
-    : firstIdAt(since === "step" ? now : now - durationMs(since));
+    : firstIdAt(since === "step" ? readyAt : now - durationMs(since));
   const asked: AskedEvent = {
     expressions,
     texts,

@@ -19,16 +19,19 @@ import type { Waiting } from "./waiting.ts";
 
 /** Waits in a step; returns its last record, or that it waits. */
 export async function waitInStep(
-  { step: { id, waitFor = {} }, position }: PositionedStep,
+  placed: PositionedStep,
   context: TaskContext,
   log: StepLog,
 ): Promise<StepRecord | Waiting> {
+  const { step: { id, waitFor = {} }, position } = placed;
   const { host: { store, clock, eventWaits }, claimed: { task } } = context;
   const now = clock.now();
   const base = { position, id };
   // It is asked once: a template may give nothing, or something else, when its step is run again.
   const hasBegun = context.steps.records[position]?.state === "waiting";
-  const parts = hasBegun ? [KEPT(now)] : await waitParts(waitFor, now, context).catch(refusal);
+  const parts = hasBegun
+    ? [KEPT(now)]
+    : await waitParts({ ...placed, waitFor }, now, context).catch(refusal);
   if (parts instanceof AppError) {
     const times = { startedAt: now, finishedAt: now };
     return { ...base, ...times, state: "failed", reason: parts.message, failure: "error" };
