@@ -11,6 +11,7 @@ import { EventWaits } from "../intake/waits/event_waits.ts";
 import { commentReader } from "../control/approvals/answer_by_comment.ts";
 import { type AuditLog, createAuditLog } from "../control/records/audit_log.ts";
 import { Notifier } from "../notifications/notifier.ts";
+import { OverdueApprovals } from "../notifications/overdue_approvals.ts";
 import { Answers } from "../outbox/answers.ts";
 import { forgeOfTask } from "../outbox/answer_drafts.ts";
 import { approvalTeller } from "../outbox/approval_teller.ts";
@@ -92,6 +93,7 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
   const answers = busy.use(new Answers({ ...state, outbox })); // hears the worker begin
   const notifier = busy.use(new Notifier({ ...state, outbox }));
   busy.use(new HeldMessages(state));
+  busy.use(new OverdueApprovals(state));
   if (state.guard !== undefined) busy.use(followOtherDaemons(state, inboxes));
   const unanswered = async (task: Task, reason: string) => {
     await outbox.enqueue([unansweredDraft(task, reason)]);

@@ -43,9 +43,9 @@ export class NotificationIndex {
     return this.#current().some((entry) => isWanted(entry, kind, task.project, task));
   }
 
-  /** Whether a Notification reports faults of the daemon. */
-  wantsFaults(): boolean {
-    return this.#current().some(({ kinds }) => kinds.has("daemon.degraded"));
+  /** Whether a Notification of any project reports this kind. */
+  wants(kind: Notice["kind"]): boolean {
+    return this.#current().some(({ kinds }) => kinds.has(kind));
   }
 
   /** The Notifications that report this. */

@@ -12,7 +12,7 @@ import { DEFAULT_PROJECT } from "../resources/resource.ts";
 import type { Incident } from "../store/incident_records.ts";
 import type { Task } from "../store/task_records.ts";
 
-/** A failure, or a recovery, that Notifications may report. */
+/** A failure, a recovery or a question to people that Notifications may report. */
 export interface Notice {
   /** `test` comes from `svc notification test`. */
   readonly kind: NoticeKind | "test";
@@ -24,6 +24,8 @@ export interface Notice {
   readonly connection?: string;
   /** Identifies repetitions, which are counted and not reported one by one. */
   readonly cause: string;
+  /** Whether it is told of again and again while it lasts; then repetitions say nothing, and none is counted. */
+  readonly isLasting?: boolean;
   /** The report in one line. */
   readonly title: string;
   /** Further lines; may be empty. */
@@ -55,7 +57,7 @@ export function noticeOfTask(task: Task, kind: "task.failed" | "task.recovered")
 }
 
 export function noticeOfIncident(incident: Incident, at: number): Notice {
-  const { kind, project, connection, reason, taskId } = incident;
+  const { kind, project, connection, reason, taskId, trigger, workflow } = incident;
   const of = connection === "" ? "" : ` ${connection}`;
   const title = {
     "gap.lost": `Events of connection${of} are lost`,
@@ -63,6 +65,8 @@ export function noticeOfIncident(incident: Incident, at: number): Notice {
     "answer.failed": "An answer could not be sent",
     "answer.held": "An answer waits for a person",
     "loop.cut": "svc cut a loop of tasks that start each other",
+    "approval.asked": "A question waits for people",
+    "approval.overdue": "A question still waits for people, and half its time is over",
     "budget.near": "A budget is nearly used up",
     "budget.reached": "A budget is reached",
     "plugin.failed": "A plugin fails again and again",
@@ -70,17 +74,19 @@ export function noticeOfIncident(incident: Incident, at: number): Notice {
   return {
     kind,
     project,
-    ...defined({ connection: connection || undefined }),
+    ...defined({ connection: connection || undefined, trigger, workflow }),
+    ...kind === "approval.overdue" ? { isLasting: true } : {},
     // Loops, budgets and plugins have no Connection that distinguishes them.
     cause: `${kind} ${causeOf(incident)}`,
     title: title + inProject(project),
     text: reason,
-    data: { project, connection, reason, task: taskId ?? null },
+    data: { project, connection, reason, task: taskId ?? null, ...defined({ trigger, workflow }) },
     at,
   };
 }
 
-function causeOf({ kind, reason, connection }: Incident): string {
+function causeOf({ kind, reason, connection, subject }: Incident): string {
+  if (subject !== undefined) return subject;
   if (kind === "loop.cut") return reason;
   if (kind.startsWith("budget.")) return reason.split(" is ", 1)[0] ?? "";
   return kind === "plugin.failed" ? reason.split(" failed ", 1)[0] ?? "" : connection;

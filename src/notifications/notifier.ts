@@ -71,7 +71,7 @@ export class Notifier implements AsyncDisposable {
 
   /** Whether a Notification reports faults of the daemon. */
   wantsFaults(): boolean {
-    return this.#host.notifications.wantsFaults();
+    return this.#host.notifications.wants("daemon.degraded");
   }
 
   /** Reports those faults of the daemon that the last call did not have. */

@@ -43,7 +43,7 @@ export class Throttle {
   }
 
   /**
-   * Whether to report a notice now; otherwise it is counted.
+   * Whether to report a notice now; otherwise it is counted, unless it lasts.
    *
    * @param name Names the cause for one Notification.
    * @param id Names the event, which may be asked about several times.
@@ -56,6 +56,7 @@ export class Throttle {
       return true;
     }
     if (open.first === id) return true;
+    if (notice.isLasting === true) return false;
     if (open.last?.id !== id) open.count++;
     open.last = { id, notice };
     return false;

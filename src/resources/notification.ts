@@ -25,6 +25,8 @@ export const NOTICE_KINDS = [
   "answer.failed",
   "answer.held",
   "loop.cut",
+  "approval.asked",
+  "approval.overdue",
   "budget.near",
   "budget.reached",
   "plugin.failed",

@@ -10,10 +10,13 @@ import { idFactory } from "../../src/base/ids.ts";
 import { createLog } from "../../src/base/log.ts";
 import { noticeOfFault } from "../../src/notifications/notice.ts";
 import { Notifier } from "../../src/notifications/notifier.ts";
+import { OverdueApprovals } from "../../src/notifications/overdue_approvals.ts";
 import { NotificationIndex } from "../../src/notifications/indexed_notifications.ts";
 import type { Draft } from "../../src/outbox/message_kind.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import type { NotificationSpec } from "../../src/resources/notification.ts";
+import { incidentOfApproval } from "../../src/store/approval_incident.ts";
+import type { NodeRecord } from "../../src/store/node_records.ts";
 import type { DaemonEvents } from "../../src/store/events.ts";
 import type { Task } from "../../src/store/task_records.ts";
 import { ManualClock } from "../helpers/manual_clock.ts";
@@ -209,6 +212,81 @@ Deno.test("incidents and faults are told, whatever the globs over triggers say",
   rig.notifier.tellFaults(["the disk is nearly full: 150 MiB left"]);
   deepEqual(rig.titles(), [], "it is the same fault");
   equal(noticeOfFault("x 1.5 y 2", 0).cause, noticeOfFault("x 2 y 30.25", 0).cause);
+});
+
+/** A question that was asked at 0 and has until ten hours later. */
+const question = (position = 0) => ({
+  taskId: "task-1",
+  position,
+  round: 1,
+  project: "default",
+  step: "ok",
+  trigger: "github-push",
+  workflow: "deploy",
+  openedAt: 0,
+  dueAt: 36_000_000,
+  answers: [],
+  asked: {
+    digest: "7f3a91c2",
+    ask: "Deploy c0ffee?\nIt is Friday",
+    fields: {},
+    by: ["ada", "@ops"],
+    need: 1,
+    fourEyes: false,
+    protection: "none" as const,
+  },
+});
+
+Deno.test("each question is told when it is asked, to those who match its workflow", async () => {
+  await using rig = rigOf(
+    notificationOf("me", { on: ["approval.asked"], match: { workflow: "dep*" } }),
+    notificationOf("other", { on: ["approval.asked"], match: { workflow: "review" } }),
+  );
+  for (const position of [0, 1]) {
+    const incident = incidentOfApproval("approval.asked", question(position));
+    rig.events.publish("incidentHappened", incident);
+  }
+  equal(
+    rig.told[0]?.body["text"],
+    "step ok of workflow deploy asks ada, @ops until 1970-01-01T10:00:00.000Z: " +
+      "Deploy c0ffee? It is Friday\nsvc get approvals",
+  );
+  deepEqual(rig.titles(), Array(2).fill("me: A question waits for people"));
+});
+
+Deno.test("an overdue question is told at half its time, then once in each `every`, while it is open", async () => {
+  await using rig = rigOf(notificationOf("me", { on: ["approval.overdue"], every: "2h" }));
+  const { clock, notifications, events } = rig;
+  const open = [question()];
+  const node = { name: "", isDrained: false, running: 0, facts: {}, isAlive: true };
+  const startLooking = (self: string) =>
+    new OverdueApprovals({
+      store: {
+        listApprovals: () => Promise.resolve(open),
+        listNodes: () =>
+          Promise.resolve(
+            ["a", "b"].map((id) => ({ ...node, id, isSelf: id === self } as NodeRecord)),
+          ),
+      },
+      notifications,
+      events,
+      clock,
+      log: createLog({ level: "error", format: "json", clock, write: () => {} }),
+    });
+  await using _one = startLooking("a");
+  await using _other = startLooking("b"); // of several nodes one tells
+  clock.time = 0;
+  const look = async (at: number) => {
+    await clock.advance(at - clock.now());
+    return rig.titles().length;
+  };
+  const HOUR = 3_600_000;
+  equal(await look(4.9 * HOUR), 0);
+  equal(await look(5.1 * HOUR), 1);
+  equal(await look(6 * HOUR), 0);
+  equal(await look(7.3 * HOUR), 1);
+  open.pop();
+  equal(await look(9.9 * HOUR), 0, "it was answered");
 });
 
 Deno.test("messages go to each target of a Notification", async () => {

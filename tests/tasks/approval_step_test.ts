@@ -55,6 +55,8 @@ const ASK = 'ask: "Deploy {{ payload.sha }}? {{ steps.a.outputs.text }}"';
 
 test("a step asks, and the next one runs with the answer", async (rig) => {
   const worker = await rig.start(1);
+  const told: unknown[] = [];
+  rig.events.on("incidentHappened", ({ kind, taskId }) => void told.push([kind, taskId]));
   const approval = `${ASK}, fields: {text: {type: text, default: "{{ steps.a.outputs.text }}"},
     where: {type: choice, of: [eu, us]}}`;
   const read = "{{ steps.ok.outputs.answer }} {{ steps.ok.outputs.by }} " +
@@ -66,6 +68,7 @@ test("a step asks, and the next one runs with the answer", async (rig) => {
   );
   worker.kick();
   const question = await asked(rig, id);
+  deepEqual(told, [["approval.asked", id]]);
   equal(worker.load().running.length, 0);
   equal(question.step, "ok");
   equal(question.asked.ask, "Deploy c0ffee? x");

@@ -16,6 +16,7 @@ import type { JsonObject } from "../../base/json.ts";
 import { compileTemplate, renderTemplate } from "../../cel/template.ts";
 import { type Approval, DEFAULT_APPROVAL_TIMEOUT } from "../../resources/approval.ts";
 import { MAX_FIELD_BYTES } from "../../store/rules/approvals.ts";
+import { incidentOfApproval } from "../../store/approval_incident.ts";
 import type { AskedApproval, AskedField } from "../../store/approval_records.ts";
 import type { StepRecord } from "../../store/task_records.ts";
 import type { AskedWait, EndedWait, Wait, WaitPart } from "../../store/wait_records.ts";
@@ -85,6 +86,7 @@ export async function askInStep(
   if (end === undefined) {
     if (wait.parts[0]?.key !== undefined) await eventWaits.lookBack(wait);
     const until = dueAtOf(wait);
+    if (question !== ASKED_BEFORE) publish(wait, placed, context);
     const reason = `asks ${approval.by.join(", ")} until ${rfc3339(until)}`;
     return { state: "waiting", reason, until, openedAt };
   }
@@ -138,6 +140,19 @@ async function tellEnd(said: string, placed: AskingStep, context: TaskContext): 
   const { host: { teller }, claimed: { task } } = context;
   const place = { task, step: step.id, round: roundOf(placed, context) };
   await retryInRun(context, async () => await teller?.over(place, said));
+}
+
+/** Has people told of a new question; of one that a crash interrupted, perhaps twice. */
+function publish(
+  { parts: [part], project, taskId, position, round }: Wait,
+  { step }: AskingStep,
+  { host: { events }, claimed: { task: { trigger, workflow } } }: TaskContext,
+): void {
+  if (part?.asked === undefined) return;
+  const asked = part.asked as unknown as AskedApproval;
+  const place = { taskId, position, round, project, step: step.id };
+  const question = { ...place, trigger, workflow, dueAt: part.dueAt, asked };
+  events.publish("incidentHappened", incidentOfApproval("approval.asked", question));
 }
 
 const dueAtOf = ({ parts }: Wait) => Math.min(...parts.map(({ dueAt }) => dueAt));
