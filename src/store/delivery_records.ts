@@ -172,7 +172,16 @@ export interface DeliveryContent {
  */
 export type EventDecision =
   | { readonly outcome: "accepted"; readonly task: NewTask; readonly note?: string }
-  | { readonly outcome: "filtered" | "skipped"; readonly reason: string; readonly why?: Unwaited };
+  | {
+    readonly outcome: "filtered" | "skipped";
+    readonly reason: string;
+    readonly why?: Unwaited;
+    /** The event by its key, if it is one that tasks wait for: a later one of that key is a duplicate. */
+    readonly keyed?: KeyedEvent;
+  };
+
+/** An event among those of its trigger. */
+export type KeyedEvent = Pick<NewTask, "project" | "trigger" | "dedupKey">;
 
 /** Exists for the compiler only. */
 declare const admittedBrand: unique symbol;
@@ -223,6 +232,8 @@ export interface StoredDelivery {
   readonly delivery: Delivery;
   /** Absent for a rejected delivery that was not to be kept. */
   readonly content?: DeliveryContent;
+  /** The delivery that keeps the content for this one, of a request that several triggers got. */
+  readonly contentOf?: string;
 }
 
 /** A rejected request, with its content where the trigger asks for that. */

@@ -6,7 +6,10 @@
  */
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
+import { utf8 } from "../../src/base/bytes.ts";
+import { defined } from "../../src/base/defined.ts";
 import type { JsonObject } from "../../src/base/json.ts";
+import { admit } from "../../src/intake/admission/admit.ts";
 import { fire } from "../../src/intake/pipeline/fire.ts";
 import { EventWaits } from "../../src/intake/waits/event_waits.ts";
 import { digestOf, shapeOf } from "../../src/store/rules/wait_keys.ts";
@@ -23,6 +26,22 @@ kind: Trigger
 metadata: {name: waited}
 spec: {event: {${HOOK}}}
 `;
+
+/** The facts of a delivery that do not matter here. */
+const FACTS = {
+  project: "default",
+  trigger: "waited",
+  source: "webhook",
+  via: "http",
+  receivedAt: 0,
+  status: 200,
+  remote: "",
+  secretKey: "",
+  secretStore: "",
+  bodyBytes: 11,
+  durationMs: 0,
+  detail: { headerNames: [], stages: {} },
+} as const;
 
 const EXPRESSIONS = ["payload.key"];
 const HOUR = 3600_000;
@@ -157,6 +176,82 @@ Deno.test("what is filtered, svc's own, of its own task, or fails the condition 
   await send(rig, "waited", { key: "c", ok: true });
   await waits.settled();
   for (const wait of [few, span, judged]) equal((await again(wait, rig)).end?.by, "event");
+});
+
+Deno.test("an event that was sent before ends no wait, and one that is sent again by hand does", async () => {
+  await using rig = await sourceRig(MANIFEST);
+  await using waits = new EventWaits(rig.host);
+  waits.start();
+  const taskId = await task(rig);
+  const trigger = rig.host.triggers.named({ project: "default", trigger: "waited" });
+  let sent = 0;
+  const arrive = async (platformKey: string | undefined, isAgain = false) => {
+    const event = {
+      trigger,
+      payload: { key: "k" },
+      ownPayload: utf8('{"key":"k"}'),
+      headers: {},
+      delivery: { id: rig.host.newId(), receivedAt: rig.clock.time },
+      again: isAgain,
+      ...defined({ platformKey }),
+    };
+    const events = await admit([event], rig.host);
+    const content = { headers: {}, body: utf8('{"key":"k"}'), url: "" };
+    const window = { dedupWindowMs: HOUR, dedupKeepMs: HOUR };
+    const { id } = event.delivery;
+    const delivery = { ...FACTS, id, receivedAt: rig.clock.time + sent++ };
+    const [outcome] = await rig.store.recordDelivery({ delivery, events, content, ...window });
+    return outcome;
+  };
+  equal((await arrive("one"))?.outcome, "skipped");
+  const from = rig.host.newId();
+  const wait = await open(rig, taskId, 0, part("k", { from }));
+  await waits.lookBack(wait);
+  const second = await arrive("one");
+  deepEqual([second?.outcome, /^seen before, in delivery /.test(second?.reason ?? "")], [
+    "duplicate",
+    true,
+  ]);
+  await waits.lookBack(wait);
+  equal((await again(wait, rig)).end, undefined);
+  equal((await arrive("one", true))?.outcome, "skipped");
+  await waits.lookBack(wait);
+  equal((await again(wait, rig)).end?.by, "event");
+  equal((await arrive(undefined))?.outcome, "skipped", "one without a key is none");
+});
+
+Deno.test("the event that started a task ends none of its waits, as other triggers got it", async () => {
+  await using rig = await sourceRig(MANIFEST);
+  await using waits = new EventWaits(rig.host);
+  waits.start();
+  const [one, two] = ["it", "waited"].map((trigger) =>
+    rig.host.triggers.named({ project: "default", trigger })
+  );
+  const payload = { key: "k" };
+  const ids = [rig.host.newId(), rig.host.newId()];
+  const request = async (ids: readonly string[]) => {
+    const deliveries = [];
+    for (const [index, trigger] of [one, two].entries()) {
+      const id = ids[index] ?? "";
+      if (trigger === undefined) throw new Error("no trigger");
+      const delivery = { id, receivedAt: rig.clock.time };
+      const events = await admit([{ trigger, payload, headers: {}, delivery }], rig.host);
+      deliveries.push({ delivery: { ...FACTS, id, trigger: trigger.resource.name }, events });
+    }
+    const content = { headers: {}, body: utf8(JSON.stringify(payload)), url: "" };
+    const window = { dedupWindowMs: 0, dedupKeepMs: 0 };
+    const [started] = await rig.store.recordDeliveries({ deliveries, content, ...window });
+    return started?.[0]?.taskId ?? "";
+  };
+  const taskId = await request(ids);
+  await rig.store.claimTasks(1000, rig.clock.time);
+  const [own = ""] = ids;
+  const wait = await open(rig, taskId, 0, part("k", { from: own, not: own }));
+  await waits.lookBack(wait);
+  equal((await again(wait, rig)).end, undefined);
+  await request([rig.host.newId(), rig.host.newId()]);
+  await waits.lookBack(wait);
+  equal((await again(wait, rig)).end?.by, "event", "another request");
 });
 
 Deno.test("the first of several ends the wait; a message that came before counts, once", async () => {

@@ -127,7 +127,7 @@ async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecisi
     const when = since === undefined ? "" : `, since ${rfc3339(since)}`;
     return { outcome: "skipped", reason: `the trigger is suspended${when}` };
   }
-  if (resource.spec.action === undefined) return { outcome: "skipped", reason: ONLY_WAITED_FOR };
+  if (resource.spec.action === undefined) return await onlyWaitedFor(event, scope, host);
   if (event.depth !== undefined && event.depth > MAX_DEPTH) {
     return { outcome: "skipped", reason: `${MAX_DEPTH} tasks in a row started each other` };
   }
@@ -155,6 +155,19 @@ async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecisi
   };
   const text = [note, ...notes].filter((part) => part !== undefined).join("; ");
   return text === "" ? { outcome: "accepted", task } : { outcome: "accepted", task, note: text };
+}
+
+/** The decision for an event of a trigger without an action: one that is sent twice counts once. */
+async function onlyWaitedFor(
+  event: TriggerEvent,
+  scope: Scope,
+  { evaluator }: AdmitHost,
+): Promise<EventDecision> {
+  const { project, name: trigger } = event.trigger.resource;
+  const { key, note } = await keyOf(event, scope, evaluator);
+  const reason = note === undefined ? ONLY_WAITED_FOR : `${ONLY_WAITED_FOR}; ${note}`;
+  const keyed = key === undefined ? {} : { keyed: { project, trigger, dedupKey: key } };
+  return { outcome: "skipped", reason, ...keyed };
 }
 
 /** The key of an event, or why it has none although it should. */

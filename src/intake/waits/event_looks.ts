@@ -156,10 +156,19 @@ export class EventLooks {
     const { store, clock } = this.#host;
     const { project, key: { trigger }, taskId, position, round } = part;
     const judged = await judgeEvent(seen, part, this.#matching(project, trigger));
-    if ("whyNot" in judged) return false;
+    if ("whyNot" in judged || await this.#isOwn(part, seen)) return false;
     const end = { by: "event", deliveryId: seen.delivery.id, ...judged } as const;
     await store.endWait({ taskId, position, round, part: part.part, end, now: clock.now() });
     return true;
+  }
+
+  /** Whether an event is the one that started the task of a wait, as another trigger got it. */
+  async #isOwn({ asked }: OpenPart, { contentId, delivery }: SeenEvent): Promise<boolean> {
+    const { not } = asked as unknown as AskedEvent;
+    if (not === contentId) return true;
+    const [own] = not === "" ? [] : await this.#host.store.readDeliveries([not]);
+    const { contentOf = not } = own ?? {};
+    return contentOf === contentId || contentOf === delivery.id;
   }
 
   /** Looks at what came before a part was opened; whether that ended it. */

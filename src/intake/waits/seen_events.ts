@@ -16,6 +16,8 @@ import { contextOf, storedRequest } from "../pipeline/stored_request.ts";
 /** An event of a stored delivery. */
 export interface SeenEvent {
   readonly delivery: Delivery;
+  /** The delivery with its content: triggers that got the same request share it. */
+  readonly contentId: string;
   readonly event: TriggerEvent;
   readonly outcome: DeliveryOutcome;
   /** Ids of the tasks that the event started or joined. */
@@ -49,7 +51,7 @@ export function eventsSeen(
   trigger: ActiveTrigger,
   outcomes: readonly DeliveryOutcome[],
 ): readonly SeenEvent[] {
-  const { delivery, content } = stored;
+  const { delivery, content, contentOf: contentId = delivery.id } = stored;
   if (content === undefined || !mayHaveEvents(delivery, outcomes)) return [];
   const { events = [delivery] } = delivery.detail;
   try {
@@ -60,7 +62,7 @@ export function eventsSeen(
       const known = events[index];
       if (known === undefined || !outcomes.includes(known.outcome)) return [];
       if ("why" in known && known.why !== undefined) return [];
-      return [{ delivery, event, outcome: known.outcome, taskId: known.taskId ?? "" }];
+      return [{ delivery, contentId, event, outcome: known.outcome, taskId: known.taskId ?? "" }];
     });
   } catch (error) {
     if (error instanceof AppError) return []; // the trigger reads its requests in another way by now

@@ -136,5 +136,8 @@ export const BATCHED: { readonly [Name in Batched]: BatchedMethod<Name> } = {
 };
 
 function askForEvents(request: BatchRequest, events: readonly Admitted[]): void {
-  for (const event of events) if (event.outcome === "accepted") request.addNew(event.task);
+  for (const event of events) {
+    if (event.outcome === "accepted") request.addNew(event.task);
+    else if (event.keyed !== undefined) request.addKeyed(event.keyed);
+  }
 }

@@ -130,6 +130,16 @@ export function decideOutcome(
   return start({ task, note, arrival }, known);
 }
 
+/** An event that starts nothing, because tasks only wait for it; or a duplicate of an earlier one. */
+export function decideKeyed(
+  event: EventOutcome,
+  earlier: Found<EarlierEvent>,
+  arrival: Arrival,
+): EventOutcome {
+  const isAgain = earlier !== "none" && makesDuplicate(earlier, arrival);
+  return isAgain ? duplicateOf(earlier, arrival).outcome : event;
+}
+
 /**
  * A key counts while its task may still do the work, or has done it; an event whose task failed may
  * be sent again.
@@ -139,7 +149,10 @@ function makesDuplicate({ receivedAt, state }: EarlierEvent, arrival: Arrival): 
     (isUnfinished(state) || state === "succeeded");
 }
 
-function duplicateOf(first: EarlierEvent, arrival: Arrival): OutcomeDecision {
+function duplicateOf(
+  first: EarlierEvent,
+  arrival: Arrival,
+): Exclude<OutcomeDecision, { readonly refused: string }> {
   const { deliveryId, taskId } = first;
   const reason = seenBefore(`in delivery ${deliveryId}`, first, arrival);
   const task = taskId === "" ? {} : { taskId };

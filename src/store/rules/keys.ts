@@ -6,14 +6,12 @@
  */
 
 import { hash } from "node:crypto";
+import type { KeyedEvent } from "../delivery_records.ts";
 import type { NewTask } from "../task_records.ts";
 
-/**
- * Identifies the event of a task among those of its trigger; `undefined` when the task has no
- * deduplication key.
- */
-export function dedupDigest(task: NewTask): Uint8Array | undefined {
-  return digestOf(task, task.dedupKey);
+/** Identifies an event among those of its trigger; `undefined` when it has no deduplication key. */
+export function dedupDigest(event: KeyedEvent): Uint8Array | undefined {
+  return digestOf(event, event.dedupKey);
 }
 
 /** Identifies the tasks that share a limit of `concurrency`; `undefined` when there is no limit. */
@@ -33,7 +31,7 @@ export function sessionDigest(key: string): Uint8Array {
 
 /** SHA-256 over texts, as stored since the first release; JSON keeps the texts apart. */
 function digestOf(
-  { project, trigger }: NewTask,
+  { project, trigger }: KeyedEvent,
   key: string | undefined,
 ): Uint8Array | undefined {
   if (key === undefined) return undefined;

@@ -132,6 +132,9 @@ export async function readDeliveries(
   );
   return rows.map((row) => ({
     delivery: toDelivery(row),
-    ...defined({ content: toContent(row) }),
+    ...defined({
+      content: toContent(row),
+      contentOf: row["content_of"] === null ? undefined : text(row, "content_of"),
+    }),
   }));
 }

@@ -11,7 +11,9 @@ import { AppError } from "../../base/errors.ts";
 import type { DedupTimes } from "../../resources/dedup_times.ts";
 import type { Admitted, Delivery, EventOutcome } from "../delivery_records.ts";
 import {
+  type AdmittedTask,
   type DebouncedTask,
+  decideKeyed,
   decideOutcome,
   type EventAction,
   type EventFacts,
@@ -38,7 +40,9 @@ export interface EventContext extends DedupTimes {
  * @throws {AppError} `rate_limited` when its trigger refuses more at this rate.
  */
 export function recordEvent(rows: EventRows, event: Admitted, context: EventContext): EventOutcome {
-  if (event.outcome !== "accepted") return event;
+  if (event.outcome !== "accepted") {
+    return event.keyed === undefined ? event : recordKeyed(rows, event, context);
+  }
   const { task } = event;
   const { delivery: { receivedAt }, dedupWindowMs, dedupKeepMs } = context;
   const decision = settle<EventFacts, OutcomeDecision>(
@@ -57,6 +61,22 @@ export function recordEvent(rows: EventRows, event: Admitted, context: EventCont
   }
   for (const action of decision.actions) carryOut(rows, task, { action, context });
   return decision.outcome;
+}
+
+/** Records an event that starts nothing, so that a later one of its key is a duplicate. */
+function recordKeyed(
+  rows: EventRows,
+  { keyed = { project: "", trigger: "" }, ...event }: Exclude<Admitted, AdmittedTask>,
+  { delivery, dedupWindowMs, dedupKeepMs }: EventContext,
+): EventOutcome {
+  const { id: deliveryId, receivedAt } = delivery;
+  const arrival = { receivedAt, dedupWindowMs, dedupKeepMs };
+  const outcome = decideKeyed(event, rows.findEarlier(keyed), arrival);
+  if (outcome.outcome !== "duplicate") {
+    const forgetUpTo = receivedAt - dedupKeepMs;
+    rows.rememberKey(keyed, { deliveryId, receivedAt, taskId: "", forgetUpTo });
+  }
+  return outcome;
 }
 
 /** The group of a task; the rule asks for the tasks of its group only where it has one. */

@@ -7,7 +7,7 @@
  * @module
  */
 
-import type { Cursor, Delivery } from "../delivery_records.ts";
+import type { Cursor, Delivery, KeyedEvent } from "../delivery_records.ts";
 import type { DebouncedTask, EarlierEvent, ReplaceableTask } from "../rules/event_outcome.ts";
 import type { GroupLimit, TaskLimits } from "../rules/limits.ts";
 import type { Found } from "../rules/needs.ts";
@@ -125,12 +125,12 @@ export interface TaskRows {
 
 /** Rows of tasks, and what else events are judged by. */
 export interface EventRows extends TaskRows {
-  /** The event with the key of this task, if its task is still stored. */
-  findEarlier(task: NewTask): Found<EarlierEvent>;
+  /** The event with the key of this one, if its task is still stored, or it never had one. */
+  findEarlier(event: KeyedEvent): Found<EarlierEvent>;
   findRate(trigger: TriggerKey): Found<RateState>;
   keepRate(trigger: TriggerKey, rate: RateState): void;
-  /** Stores the key of a task, if it has one, and removes a few old ones. */
-  rememberKey(task: NewTask, event: RememberedEvent): void;
+  /** Stores the key of an event, if it has one, and removes a few old ones. */
+  rememberKey(event: KeyedEvent, as: RememberedEvent): void;
 }
 
 /** The content of a request, its headers as JSON. */

@@ -6,7 +6,8 @@
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import type { Store } from "../../../src/store/store.ts";
-import { accept, type Accepted, idOf, taskIdOf } from "../../helpers/store_records.ts";
+import { admitted } from "../../helpers/admitted.ts";
+import { accept, type Accepted, idOf, newDelivery, taskIdOf } from "../../helpers/store_records.ts";
 import { eachStore, numberOf, range } from "./each_store.ts";
 
 /** Stores delivery `n` of an event with this key. */
@@ -52,3 +53,34 @@ eachStore("keys of events go when they are too old to tell repetitions", async (
   equal((await event(store, 60, "k45", { receivedAt: 4950 }))?.outcome, "duplicate");
   equal((await event(store, 61, "k30", { receivedAt: 4950 }))?.outcome, "accepted");
 });
+
+eachStore(
+  "of events that start nothing and have a key, the second is a duplicate, with the first together, too",
+  async (store, { restart }) => {
+    const keyed = (dedupKey: string) => ({ project: "default", trigger: "push", dedupKey });
+    const arrive = async (to: Store, n: number, receivedAt: number, ...keys: readonly string[]) => {
+      const events = keys.map((key) =>
+        admitted({ outcome: "skipped", reason: "only waited for", keyed: keyed(key) })
+      );
+      return await to.recordDelivery(newDelivery(n, { receivedAt }, events));
+    };
+    const first = { outcome: "skipped", reason: "only waited for" } as const;
+    deepEqual(await arrive(store, 1, 1000, "k", "l", "k"), [first, first, {
+      outcome: "duplicate",
+      reason: `seen before, in delivery ${idOf(1)}, which came 0ms earlier`,
+      duplicateOf: idOf(1),
+    }]);
+    const again = await restart();
+    deepEqual(await arrive(again, 2, 1500, "l"), [{
+      outcome: "duplicate",
+      reason: `seen before, in delivery ${idOf(1)}, which came 500ms earlier`,
+      duplicateOf: idOf(1),
+    }]);
+    const [stored] = await again.readDeliveries([idOf(2)]);
+    deepEqual([stored?.delivery.outcome, stored?.delivery.detail.events], ["duplicate", undefined]);
+    deepEqual(await arrive(again, 3, 3000, "l"), [first], "forgotten");
+    await event(again, 4, "m", { receivedAt: 3000 });
+    equal((await arrive(again, 5, 3001, "m"))[0]?.taskId, taskIdOf(4), "its trigger had an action");
+    equal((await event(again, 6, "l", { receivedAt: 3001 }))?.outcome, "duplicate", "and gets one");
+  },
+);

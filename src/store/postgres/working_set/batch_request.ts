@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { KeyedEvent } from "../../delivery_records.ts";
 import { debounceDigest } from "../../rules/keys.ts";
 import { limitsOf } from "../../rules/limits.ts";
 import type { NewTask } from "../../task_records.ts";
@@ -50,8 +51,7 @@ export class BatchRequest implements FactRequest {
 
   /** Asks for every fact that the rules may need when they decide on a new task. */
   addNew(task: NewTask): void {
-    const earlier = eventKey(task);
-    if (earlier !== undefined) this.addEarlier(earlier);
+    this.addKeyed(task);
     const debounced = debounceDigest(task);
     if (debounced !== undefined) this.addDebounced(debounced);
     if (task.rateLimit !== undefined) this.addRate(task);
@@ -64,6 +64,12 @@ export class BatchRequest implements FactRequest {
     if (task.concurrency?.policy === "Replace") {
       this.addMembers(digest, { count: REPLACEABLE, replaces: true });
     }
+  }
+
+  /** Asks for what makes an event a duplicate. */
+  addKeyed(event: KeyedEvent): void {
+    const earlier = eventKey(event);
+    if (earlier !== undefined) this.addEarlier(earlier);
   }
 
   /** Asks for a stored task, with the limits that it counts against. */

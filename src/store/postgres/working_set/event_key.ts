@@ -5,18 +5,18 @@
  */
 
 import { dedupDigest } from "../../rules/keys.ts";
-import type { NewTask } from "../../task_records.ts";
+import type { KeyedEvent } from "../../delivery_records.ts";
 
-const made = new WeakMap<NewTask, string>();
+const made = new WeakMap<KeyedEvent, string>();
 
 /**
  * The digest of the key of an event in hexadecimal; `undefined` when it has none. It is kept for
- * each task, because hashing is a good part of what an event costs.
+ * each event, because hashing is a good part of what an event costs.
  */
-export function eventKey(task: NewTask): string | undefined {
-  const known = made.get(task);
+export function eventKey(event: KeyedEvent): string | undefined {
+  const known = made.get(event);
   if (known !== undefined) return known;
-  const key = dedupDigest(task)?.toHex();
-  if (key !== undefined) made.set(task, key);
+  const key = dedupDigest(event)?.toHex();
+  if (key !== undefined) made.set(event, key);
   return key;
 }

@@ -5,12 +5,11 @@
  * @module
  */
 
-import type { Cursor, DeliveryOutcome } from "../../delivery_records.ts";
+import type { Cursor, DeliveryOutcome, KeyedEvent } from "../../delivery_records.ts";
 import type { EarlierEvent } from "../../rules/event_outcome.ts";
 import type { Found } from "../../rules/needs.ts";
 import type { RateState } from "../../rules/rate_limit.ts";
 import { StaleResourcesError } from "../../stale_resources.ts";
-import type { NewTask } from "../../task_records.ts";
 import type {
   DeliveryFacts,
   DeliveryRows,
@@ -77,8 +76,8 @@ export class WorkingSet extends WorkingTasks implements DeliveryRows {
     if (given !== undefined) db.last(WRITE, ...given);
   }
 
-  findEarlier(task: NewTask): Found<EarlierEvent> {
-    const key = eventKey(task);
+  findEarlier(keyed: KeyedEvent): Found<EarlierEvent> {
+    const key = eventKey(keyed);
     if (key === undefined) return "none";
     if (!this.#request.hasEarlier(key)) throw new MissingFact((request) => request.addEarlier(key));
     const event = this.#earlier.get(key);
@@ -101,8 +100,8 @@ export class WorkingSet extends WorkingTasks implements DeliveryRows {
     this.#rates.set(key, rate);
   }
 
-  rememberKey(task: NewTask, event: RememberedEvent): void {
-    const digest = eventKey(task);
+  rememberKey(keyed: KeyedEvent, event: RememberedEvent): void {
+    const digest = eventKey(keyed);
     if (digest === undefined) return;
     const { deliveryId, receivedAt, taskId, forgetUpTo } = event;
     this.changes.forgetKeys(forgetUpTo);
@@ -112,7 +111,7 @@ export class WorkingSet extends WorkingTasks implements DeliveryRows {
       task_id: taskId,
       created_at: receivedAt,
     });
-    const { state } = this.tasks.get(taskId);
+    const state = taskId === "" ? "succeeded" : this.tasks.get(taskId).state; // as loaded facts say
     this.#earlier.set(digest, { deliveryId, receivedAt, taskId, state });
   }
 

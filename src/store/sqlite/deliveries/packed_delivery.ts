@@ -105,7 +105,7 @@ export class DeliveryPacker {
 
   #packEvent(packed: unknown[], event: Admitted): void {
     if (event.outcome !== "accepted") {
-      return void packed.push(event.outcome, event.reason, event.why);
+      return void packed.push(event.outcome, event.reason, event.why, event.keyed);
     }
     const { task, note } = event;
     packed.push(event.outcome, note, task.plan?.hash);
@@ -140,8 +140,8 @@ export function unpackDelivery(
   while (place < packed.length) {
     const outcome = next();
     if (outcome !== "accepted") {
-      const [reason, why] = [next(), next()];
-      events.push({ outcome, reason, ...(why === undefined ? {} : { why }) });
+      const [reason, why, keyed] = [next(), next(), next()];
+      events.push({ outcome, reason, ...defined({ why, keyed }) });
       continue;
     }
     const [note, hash] = [next(), next()] as [string | undefined, string | undefined];

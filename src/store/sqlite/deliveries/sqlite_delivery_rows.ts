@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Cursor } from "../../delivery_records.ts";
+import type { Cursor, KeyedEvent } from "../../delivery_records.ts";
 import type { EarlierEvent } from "../../rules/event_outcome.ts";
 import { dedupDigest } from "../../rules/keys.ts";
 import type { Found } from "../../rules/needs.ts";
@@ -14,7 +14,6 @@ import { number, storable } from "../../sql/columns.ts";
 import { MOVE_CURSOR } from "../../sql/cursors.ts";
 import { DELIVERY_COLUMNS, SUMMARY_COLUMNS, toSummary } from "../../sql/deliveries.ts";
 import { toEarlierEvent } from "../../sql/task_facts.ts";
-import type { NewTask } from "../../task_records.ts";
 import type {
   DeliveryFacts,
   DeliveryRows,
@@ -30,20 +29,20 @@ import { SqliteTaskRows } from "../tasks/sqlite_task_rows.ts";
 /** All rows that transactions read and change. */
 export class SqliteDeliveryRows extends SqliteTaskRows implements DeliveryRows {
   /** A key whose task was deleted by hand after it had succeeded names none, and still counts. */
-  findEarlier(task: NewTask): Found<EarlierEvent> {
+  findEarlier(keyed: KeyedEvent): Found<EarlierEvent> {
     const row = this.db.get(
       `SELECT dedup_keys.delivery_id, dedup_keys.task_id, dedup_keys.created_at AS received_at,
          CASE dedup_keys.task_id WHEN '' THEN 'succeeded' ELSE tasks.state END AS state
        FROM dedup_keys LEFT JOIN tasks ON tasks.id = dedup_keys.task_id
        WHERE digest = ? AND (tasks.id IS NOT NULL OR dedup_keys.task_id = '')`,
-      dedupDigest(task) ?? null,
+      dedupDigest(keyed) ?? null,
     );
     return row === undefined ? "none" : toEarlierEvent(row);
   }
 
   /** Each call also removes two old keys, so that the table never holds many more than new ones. */
-  rememberKey(task: NewTask, event: RememberedEvent): void {
-    const digest = dedupDigest(task);
+  rememberKey(keyed: KeyedEvent, event: RememberedEvent): void {
+    const digest = dedupDigest(keyed);
     if (digest === undefined) return;
     this.db.run(
       `DELETE FROM dedup_keys WHERE created_at <= ?
