@@ -203,7 +203,7 @@ async function foundWait(db: SqlSession, place: WaitPlace): Promise<Wait> {
 /** The wait of a step; `undefined` if it has none. */
 export async function findWait(db: SqlSession, place: WaitPlace): Promise<Wait | undefined> {
   const rows = await db.all(
-    `SELECT ${COLUMNS} FROM waits WHERE ${PLACE} ORDER BY part`,
+    `SELECT ${WAIT_COLUMNS} FROM waits WHERE ${PLACE} ORDER BY part`,
     ...placeOf(place),
   );
   const [first] = rows;
@@ -218,8 +218,8 @@ export async function findWait(db: SqlSession, place: WaitPlace): Promise<Wait |
   };
 }
 
-/** All columns but `shown`, which may be long. */
-const COLUMNS = [
+/** The columns of a wait without `shown`, which may be long. */
+export const WAIT_COLUMNS = [
   "task_id",
   "position",
   "round",
@@ -289,7 +289,7 @@ export async function listWaits(
     "waits.kind": kind,
   }).flatMap(([column, value]) => value === undefined ? [] : [{ column, value }]);
   const rows = await db.all(
-    `SELECT ${COLUMNS}, tasks."trigger", tasks.workflow, plans.plan
+    `SELECT ${WAIT_COLUMNS}, tasks."trigger", tasks.workflow, plans.plan
      FROM waits ${taskId === undefined ? db.dialect.indexedBy("waits_open") : ""}
      JOIN tasks ON tasks.id = waits.task_id JOIN plans ON plans.hash = tasks.plan_hash
      WHERE waits.state = 'open' ${filters.map(({ column }) => `AND ${column} = ?`).join(" ")}

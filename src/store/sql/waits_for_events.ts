@@ -15,7 +15,7 @@ import type {
 } from "../wait_records.ts";
 import { json, number, text } from "./columns.ts";
 import type { SqlSession } from "./session.ts";
-import { stepOf, toKey, toPlace } from "./waits.ts";
+import { stepOf, toKey, toPlace, WAIT_COLUMNS } from "./waits.ts";
 
 /** The condition of the index `waits_for_events`. */
 const FOR_EVENTS = "state = 'open' AND event_trigger IS NOT NULL";
@@ -66,7 +66,7 @@ export async function findWaits(
   for (const { shape, digest } of keys) {
     rows.push(
       ...await db.all(
-        `SELECT * FROM waits WHERE ${FOR_EVENTS}
+        `SELECT ${WAIT_COLUMNS} FROM waits WHERE ${FOR_EVENTS}
          AND project = ? AND event_trigger = ? AND shape = ? AND digest = ?`,
         project,
         trigger,
@@ -91,7 +91,7 @@ export async function listWaitsOfDeliveries(
   deliveryIds: readonly string[],
 ): Promise<WaitOfDelivery[]> {
   const rows = await db.all(
-    `SELECT waits.*, plans.plan FROM waits
+    `SELECT ${WAIT_COLUMNS}, waits.delivery_id, plans.plan FROM waits
      JOIN tasks ON tasks.id = waits.task_id JOIN plans ON plans.hash = tasks.plan_hash
      WHERE waits.delivery_id IN (SELECT value FROM json_each(?))`,
     JSON.stringify(deliveryIds),
