@@ -6,6 +6,7 @@
 
 import Type from "typebox";
 import type { OutputName } from "../resources/may.ts";
+import type { WaitFor } from "../resources/wait_for.ts";
 import {
   defineOperation,
   json,
@@ -66,21 +67,18 @@ export interface InboxEntry {
 export interface PlannedStepView {
   readonly id: string;
   /** `run` is a shell line. */
-  readonly kind: "run" | "agent" | "wait" | "repeat";
+  readonly kind: "run" | "agent" | "wait" | "approval" | "repeat";
   /** How often its steps run; absent of a step without `repeat`. */
   readonly repeat?: { readonly max: number; readonly until: string };
   /** Id of the step whose `repeat` has it; absent of any other step. */
   readonly within?: string;
-  /** What it waits for, as it is written; absent of a step that runs something. */
-  readonly wait_for?: { readonly for?: string | number; readonly until?: string };
+  /** What it waits for, as it is written; absent of any other kind. */
+  readonly wait_for?: WaitFor;
   /** Name of the Agent; `null` for a step without one. */
   readonly agent: string | null;
   /** The Agents that take over from it, in this order, and the sandbox that it has with each. */
   readonly fallbacks: readonly Pick<PlannedStepView, "agent" | "sandbox">[];
-  /**
-   * Ids of the steps it waits for: those in `needs`, else the step before it. The first step of a `repeat`
-   * waits for none, but runs only in its rounds.
-   */
+  /** Ids of the steps in `needs`, else of the one before it; none for the first one of a `repeat`. */
   readonly needs: readonly string[];
   /** Its condition, in CEL. */
   readonly when: string | null;

@@ -168,6 +168,20 @@ Deno.test("svc task plan is a table that fits, and says where a task never got a
       "tell   shell, finally  write     5m                 3         default",
   );
   equal(planned.err, "Task A: waits for a worker (4 of 4 busy)\n");
+  const idle = [
+    plannedStep("nap", { kind: "wait", wait_for: { any: [{ for: "10m" }, { message: true }] } }),
+    plannedStep("ci", { kind: "wait", wait_for: { trigger: "checks" } }),
+    plannedStep("ok", { kind: "approval" }),
+  ];
+  deepEqual(
+    (await run(plan, {
+      positional: ["A"],
+      options: {},
+      answer: { ...answer, steps: idle },
+      isTerminal: false,
+    })).out.split("\n").slice(1, 4).map((line) => line.split(/ {2,}/)[1]),
+    ["waits 10m or for a message", "waits for an event of checks", "asks people"],
+  );
   const unlimited = await shown({ ...answer, timeout_secs: null, timeout_from: null });
   ok(unlimited.out.endsWith("\nThe whole task: no timeout\n"), unlimited.out);
   const { out, err } = await shown({ id: "A", planned: false, steps: [] });

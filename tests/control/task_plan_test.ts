@@ -151,6 +151,39 @@ controlTest(
   },
 );
 
+controlTest("task.plan says of steps that run nothing what they are", async (rig) => {
+  const id = await start(
+    rig,
+    ...Object.values(DOCUMENTS),
+    workflow({
+      steps: [
+        { id: "pause", waitFor: { any: [{ for: "10m" }, { message: true }] } },
+        { id: "ok", approval: { ask: "Deploy?", by: ["socket"], timeout: "1d" } },
+        {
+          id: "fix",
+          repeat: {
+            max: 3,
+            until: "true",
+            steps: [{ id: "try", agent: "writer", prompt: "Write." }],
+          },
+        },
+      ],
+    }),
+  );
+  const { steps } = await rig.client.call("task.plan", { id });
+  deepEqual(
+    steps.map((step) => [step.id, step.kind, step.timeout_secs, step.sandbox === null]),
+    [
+      ["pause", "wait", null, true],
+      ["ok", "approval", null, true],
+      ["fix", "repeat", null, true],
+      ["try", "agent", 120, false],
+    ],
+  );
+  await rig.client.call("task.cancel", { ids: [id] });
+  await ended(rig, id);
+});
+
 controlTest("task.plan of a task that lacked its workflow says that it has none", async (rig) => {
   const id = await start(rig, DOCUMENTS.workspace, DOCUMENTS.trigger);
   const { state, reason } = await ended(rig, id);

@@ -90,13 +90,22 @@ function limitText(
 }
 
 function runsText(
-  { agent, fallbacks, finally: isLast, wait_for: wait, repeat }: PlannedStepView,
+  { kind, agent, fallbacks, finally: isLast, wait_for: wait, repeat }: PlannedStepView,
 ): string {
   if (repeat !== undefined) return `rounds, ${repeat.max} at most`;
-  if (wait !== undefined) {
-    if (wait.for === undefined) return `waits until ${wait.until}`;
-    return `waits ${typeof wait.for === "number" ? `${wait.for}s` : wait.for}`;
-  }
+  if (kind === "approval") return "asks people";
+  if (wait !== undefined) return `waits ${(wait.any ?? [wait]).map(waitText).join(" or ")}`;
   const runs = agent === null ? "shell" : `agent ${agentNames({ agent, fallbacks })}`;
   return runs + (isLast ? ", finally" : "");
+}
+
+/** One of the things that a step waits for, as the end of a sentence. */
+function waitText(
+  { for: time, until, trigger }: NonNullable<
+    NonNullable<PlannedStepView["wait_for"]>["any"]
+  >[number],
+): string {
+  if (time !== undefined) return typeof time === "number" ? `${time}s` : time;
+  if (until !== undefined) return `until ${until}`;
+  return trigger === undefined ? "for a message" : `for an event of ${trigger}`;
 }

@@ -10,6 +10,7 @@ import type { PlannedStepView } from "../../api/task_operations.ts";
 import { defined } from "../../base/defined.ts";
 import { findDurationSecs } from "../../base/duration.ts";
 import { NO_SANDBOX } from "../../resources/sandbox.ts";
+import { waitingFields } from "../../resources/step.ts";
 import { DEFAULT_SANDBOX, type Plan, type PlannedStep } from "../../tasks/plan.ts";
 import { requires, type Sandboxes } from "../../tasks/sandbox/step_sandbox.ts";
 import { waitsFor } from "../../tasks/run/flow.ts";
@@ -81,10 +82,11 @@ function stepViews(
 }
 
 /** Whether a step runs something itself. */
-const runs = (step: PlannedStep) => step.waitFor === undefined && step.repeat === undefined;
+const runs = (step: PlannedStep) => waitingFields(step).length === 0;
 
-function kindOf({ waitFor, repeat, agent }: PlannedStep): PlannedStepView["kind"] {
+function kindOf({ waitFor, approval, repeat, agent }: PlannedStep): PlannedStepView["kind"] {
   if (waitFor !== undefined) return "wait";
+  if (approval !== undefined) return "approval";
   if (repeat !== undefined) return "repeat";
   return agent === undefined ? "run" : "agent";
 }

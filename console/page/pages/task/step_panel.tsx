@@ -87,7 +87,7 @@ function factsOf({ record, plan, needs }: Step): Parameters<typeof Facts>[0]["of
   const limit = plan?.timeout_secs ?? null;
   const more = [plan?.finally ? "always runs" : "", plan?.continue_on_error ? "may fail" : ""];
   const isAgent = plan?.kind === "agent";
-  const kind = isAgent ? `agent ${agentNames(plan)}` : plan?.kind === "wait" ? "wait" : "shell";
+  const kind = isAgent ? `agent ${agentNames(plan)}` : plan?.kind === "run" ? "shell" : plan?.kind;
   const told = isAgent ? agentFacts(record?.outputs ?? {}) : undefined;
   const said = (text: string | undefined) =>
     (text ?? "") === "" ? undefined : <Text value={text ?? ""} />;
