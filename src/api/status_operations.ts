@@ -59,6 +59,12 @@ export interface Status {
     /** The same for those of low priority. */
     readonly oldest_low_secs: number | null;
   };
+  /** Questions that wait for people. */
+  readonly approvals: {
+    readonly open: number;
+    /** Age of the oldest in seconds; `null` when none waits. */
+    readonly oldest_secs: number | null;
+  };
   /** Messages to other systems. */
   readonly outbox: {
     /** Those that wait to be sent. */

@@ -76,6 +76,10 @@ programTest("two people approve, each once, and everybody is told the truth", as
     daemon.svc(["task", verb, id, "ok", "--digest", digest, "--yes", ...more], { env });
 
   match((await daemon.svc(["get", "approvals"])).stdout, /ok +ada,@ops +0 of 2/);
+  match(
+    (await daemon.svc(["status"])).stdout,
+    /\napprovals: +1 question waits for people, the oldest for \S+: svc get approvals\n/,
+  );
   match((await daemon.svc(["get", "task", id])).stdout, /asks ada, @ops/);
   const shown = await daemon.svc(["task", "approve", id], { env: ada });
   match(shown.stderr, /Deploy 7\?/);

@@ -47,6 +47,7 @@ export const command: Command = defineCommand({
       ["uptime", shortDuration(status.uptime_secs * 1000)],
       ...countLines(status),
       ["tasks", queueText(status.queue)],
+      ...approvalLines(status.approvals),
       ["outbox", outboxText(status.outbox)],
       ...rateLines("tasks ended", status.rates.tasks),
       ...rateLines("deliveries", status.rates.deliveries),
@@ -106,6 +107,16 @@ function queueText(
     ? ""
     : `; of low priority, the oldest for ${shortDuration(oldest_low_secs * 1000)}`;
   return `${running} running, ${pending} pending${later}${waits}${inMidst}${low}`;
+}
+
+/** How many questions wait for people; no line when none does. */
+function approvalLines(
+  { open, oldest_secs: oldest }: Status["approvals"],
+): (readonly [string, string])[] {
+  if (open === 0) return [];
+  const since = oldest === null ? "" : `, the oldest for ${shortDuration(oldest * 1000)}`;
+  const many = open === 1 ? "1 question waits" : `${open} questions wait`;
+  return [["approvals", `${many} for people${since}: svc get approvals`]];
 }
 
 function outboxText(

@@ -21,6 +21,7 @@ import { type Sandboxes, shownFault } from "../../tasks/sandbox/step_sandbox.ts"
 import type { NodeRecord } from "../../store/node_records.ts";
 import type { NodeStore } from "../../store/node_store.ts";
 import type { OutboxStore } from "../../store/outbox_store.ts";
+import type { WaitStore } from "../../store/wait_store.ts";
 import type { TaskCounter } from "../../store/task_store.ts";
 
 /** The parts of a daemon whose state `svc status` shows. */
@@ -30,6 +31,7 @@ export interface StatusHost {
     & TaskCounter
     & Pick<OutboxStore, "outboxCounts">
     & Pick<NodeStore, "listNodes">
+    & Pick<WaitStore, "countWaits" | "oldestApproval">
     & Pick<PauseStore, "listPauses">;
   readonly catalog: Catalog;
   readonly dirs: DataDir;
@@ -77,16 +79,19 @@ export async function daemonStatus(host: StatusHost): Promise<DaemonStatus> {
   const { webhookUrl, started, settings, server } = host.status();
   const { sandboxes } = host;
   const now = host.clock.now();
-  const [queue, outbox, nodes, pauses, sizes, degraded, open, sandbox] = await Promise.all([
-    host.store.counts(),
-    host.store.outboxCounts(),
-    host.store.listNodes(),
-    host.store.listPauses(now),
-    host.sizes(),
-    host.degraded(),
-    openSocketWarning(host.dirs),
-    sandboxes.support(),
-  ]);
+  const [queue, waits, asked, outbox, nodes, pauses, sizes, degraded, open, sandbox] = await Promise
+    .all([
+      host.store.counts(),
+      host.store.countWaits(),
+      host.store.oldestApproval(),
+      host.store.outboxCounts(),
+      host.store.listNodes(),
+      host.store.listPauses(now),
+      host.sizes(),
+      host.degraded(),
+      openSocketWarning(host.dirs),
+      sandboxes.support(),
+    ]);
   const resources = KINDS.map((kind) =>
     [kind.plural, host.catalog.list(kind.kind).length] as const
   );
@@ -131,6 +136,7 @@ export async function daemonStatus(host: StatusHost): Promise<DaemonStatus> {
       oldest_ready_secs: age(oldestReadyAt),
       oldest_low_secs: age(oldestLowAt),
     },
+    approvals: { open: waits.approval, oldest_secs: age(asked) },
     outbox: {
       pending: outbox.pending,
       oldest_pending_secs: age(outbox.oldestPendingAt),
