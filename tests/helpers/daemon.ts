@@ -57,6 +57,7 @@ export interface TaskRecord {
     state: string;
     exit_code: number | null;
     reason?: string;
+    round?: number;
     outputs?: Record<string, string>;
   }[];
 }
