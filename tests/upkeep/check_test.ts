@@ -114,6 +114,32 @@ const IMPOSSIBLE: readonly {
     says: /There are waits of tasks that do not exist, or open ones of ended tasks: T/,
   },
   {
+    name: "a wait for an event that has no key",
+    sql:
+      `${INTO_WAITS} SELECT id, 0, 1, 0, project, 'event', 'over', '{}', 9, 0, 1, 2, NULL FROM tasks`,
+    says: /There are waits for events that no event can end: 01J/,
+  },
+  {
+    name: "half the key of a wait for an event",
+    sql:
+      `${INTO_WAITS} SELECT id, 0, 1, 0, project, 'approval', 'over', '{}', 9, 0, 1, 2, NULL FROM tasks;
+          UPDATE waits SET shape = 's', digest = 'd'`,
+    says: /There are waits for events that no event can end: 01J/,
+  },
+  {
+    name: "a wait that is over at no time",
+    sql:
+      `${INTO_WAITS} SELECT id, 0, 1, 0, project, 'time', 'over', '{}', 9, 0, 1, NULL, '{}' FROM tasks`,
+    says: /There are waits that are over and open at once: 01J/,
+  },
+  {
+    name: "a delivery that ended a wait for none",
+    sql:
+      `${INTO_WAITS} SELECT id, 0, 1, 0, project, 'time', 'over', '{}', 9, 0, 1, 2, '{}' FROM tasks;
+          UPDATE waits SET delivery_id = 'D'`,
+    says: /There are waits that are over and open at once: 01J/,
+  },
+  {
     name: "the pack of a message that was sent",
     sql: `INSERT INTO outbox VALUES ('M', 'default', 'c', 'github-pull', '{}', '', '{}', '',
             'lane', 'sent', 0, 0, NULL, NULL, '', '', 1, 1);

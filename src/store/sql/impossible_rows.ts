@@ -92,6 +92,18 @@ export const IMPOSSIBLE_ROWS: readonly ImpossibleRows[] = [
       `There are waits of tasks that do not exist, or open ones of ended tasks: ${ids}`,
   },
   {
+    sql: `SELECT DISTINCT task_id AS id FROM waits
+          WHERE (event_trigger IS NULL) <> (shape IS NULL) OR (shape IS NULL) <> (digest IS NULL)
+            OR kind = 'event' AND event_trigger IS NULL`,
+    show: (ids) => `There are waits for events that no event can end: ${ids}`,
+  },
+  {
+    sql: `SELECT DISTINCT task_id AS id FROM waits WHERE (state = 'over') <> (over_at IS NOT NULL)
+            OR state <> 'over' AND (result IS NOT NULL OR delivery_id IS NOT NULL)
+            OR delivery_id IS NOT NULL AND (result IS NULL OR event_trigger IS NULL)`,
+    show: (ids) => `There are waits that are over and open at once: ${ids}`,
+  },
+  {
     sql: `SELECT DISTINCT task_id AS id FROM wait_answers AS given WHERE NOT EXISTS (
           SELECT 1 FROM waits WHERE waits.task_id = given.task_id
             AND waits.position = given.position AND waits.round = given.round

@@ -274,6 +274,11 @@ Deno.test("a wait that was open before an upgrade is the first of its step", asy
     parts: [{ kind: "time", dueAt: 90, isRelative: true }],
     openedAt: 5,
   });
+  deepEqual(await store.listWaitedTriggers(), [], "it waits for no event");
+  await store.addToInbox(taskId, { text: "read by nobody" }, 61);
+  const message = [{ kind: "message", dueAt: 200, isRelative: true }] as const;
+  const next = { ...place, position: 1, parts: message, now: 62 };
+  deepEqual((await store.openWait(next)).parts[0]?.asked, { from: 0 });
 });
 
 Deno.test("a turn that was held before an upgrade is held, and no budget counts it", async () => {
