@@ -4,6 +4,7 @@
  * @module
  */
 
+import { defined } from "../base/defined.ts";
 import { compileExpression } from "../cel/expression.ts";
 import { strictReads } from "../cel/analysis.ts";
 import type { Path } from "../cel/values.ts";
@@ -15,6 +16,8 @@ export interface FieldExpression {
   readonly at: FieldPath;
   /** CEL, without braces around it. */
   readonly source: string;
+  /** Name of the trigger whose event it reads; that of the task if absent. */
+  readonly trigger?: string;
 }
 
 /** A value that an expression reads. */
@@ -22,6 +25,8 @@ export interface FieldRead {
   readonly at: FieldPath;
   /** A variable and the constant fields selected from it. */
   readonly path: Path;
+  /** As that of {@linkcode FieldExpression}. */
+  readonly trigger?: string;
 }
 
 /** The expression of a field; none without the field. */
@@ -60,13 +65,13 @@ function spelledOut(path: Path): Path {
 
 /** The values of an event that expressions read; of `signed` only those whose absence is an error. */
 export function readsOf(expressions: readonly FieldExpression[]): FieldRead[] {
-  return expressions.flatMap(({ at, source }) => {
+  return expressions.flatMap(({ at, source, trigger }) => {
     try {
       const { paths } = compileExpression(source);
       const strict = paths.some(([variable]) => variable === "signed") ? strictReads(source) : [];
       const reads = [...paths.filter(([variable]) => variable !== "signed"), ...strict];
       return reads.filter(([variable]) => SENT.has(variable) || variable.startsWith("payload_"))
-        .map((path) => ({ at, path: spelledOut(path) }));
+        .map((path) => ({ at, path: spelledOut(path), ...defined({ trigger }) }));
     } catch {
       return []; // reported where the expression is checked
     }

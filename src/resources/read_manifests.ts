@@ -80,8 +80,7 @@ export interface PlacedNeed {
 }
 
 /** A value that an expression of the input reads. */
-export interface PlacedRead extends ResourceKey {
-  readonly path: FieldRead["path"];
+export interface PlacedRead extends ResourceKey, Pick<FieldRead, "path" | "trigger"> {
   /** Name of the field with the expression. */
   readonly field: string;
   /** Beginning of a warning: `FILE:LINE:COLUMN: path.to.field: `. */
@@ -274,13 +273,14 @@ function readsIn({ document, resource }: Read, kinds: KindLookup): PlacedRead[] 
     places.set(at, place);
     return place;
   };
-  return readsOf(kinds.named(kind)?.expressions?.(spec) ?? []).map(({ at, path }) => ({
+  return readsOf(kinds.named(kind)?.expressions?.(spec) ?? []).map(({ at, path, trigger }) => ({
     kind,
     project,
     name,
     path,
     field: String(at.at(-1)),
     place: placeOf(at),
+    ...defined({ trigger }),
   }));
 }
 

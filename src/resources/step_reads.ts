@@ -55,8 +55,9 @@ function checkReads(
 ): Finding[] {
   // A condition that fails skips its step, and one that is true has found its values.
   if (step.when !== undefined) return [];
-  return stepExpressions(step, place).flatMap(({ at, source }) =>
-    strictReadsOf(source).flatMap(([variable, id = "", part]) => {
+  return stepExpressions(step, place).flatMap(({ at, source, trigger }) =>
+    // one over an event that is waited for fails no step
+    (trigger === undefined ? strictReadsOf(source) : []).flatMap(([variable, id = "", part]) => {
       const why = variable === "steps" ? whyMissing(id, part) : undefined;
       if (why === undefined) return [];
       const cure = `{{ default(${source}, "${part === "state" ? "skipped" : ""}") }}`;

@@ -9,7 +9,7 @@ import { findInstant } from "../base/clock.ts";
 import { findDurationSecs } from "../base/duration.ts";
 import { EVENT_VARIABLES } from "../cel/template.ts";
 import { checkExpression, checkTemplate } from "./condition.ts";
-import { type FieldExpression, templateExpressions } from "./expressions.ts";
+import { expressionAt, type FieldExpression, templateExpressions } from "./expressions.ts";
 import type { Reference } from "./kind.ts";
 import { Name } from "./metadata.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
@@ -222,7 +222,7 @@ function checkUntil(text: string, at: FieldPath): Finding[] {
   )];
 }
 
-/** The expressions of `waitFor` at path `at` that read the event and the steps of the task itself. */
+/** The expressions of `waitFor` at path `at`: over the event of the task, and over those waited for. */
 export function waitForExpressions(
   waitFor: WaitFor | undefined,
   at: FieldPath,
@@ -230,7 +230,17 @@ export function waitForExpressions(
   if (waitFor === undefined) return [];
   return partsOf(waitFor).flatMap((part, index) => {
     const path = waitFor.any === undefined ? at : [...at, "any", index];
+    const { trigger } = part;
+    const ofEvent = (source: string | undefined, ...field: string[]): FieldExpression[] =>
+      trigger === undefined
+        ? []
+        : expressionAt(source, [...path, ...field]).map((one) => ({ ...one, trigger }));
     return [
+      ...Object.keys(part.match ?? {}).flatMap((source) => ofEvent(source, "match", source)),
+      ...ofEvent(part.if, "if"),
+      ...Object.entries(part.outputs ?? {}).flatMap(([name, source]) =>
+        ofEvent(source, "outputs", name)
+      ),
       ...templateExpressions(part.until, [...path, "until"]),
       ...Object.entries(part.match ?? {}).flatMap(([source, text]) =>
         templateExpressions(text, [...path, "match", source])

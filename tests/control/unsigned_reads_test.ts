@@ -201,3 +201,29 @@ spec: {steps: [{id: a, when: 'headers["${header}"] == "x"', run: "true"}]}
     equal((await warningsOf(rig, workflow("x-three"))).length, 1, "once for both triggers");
   },
 );
+
+controlTest("what a wait reads is judged by the trigger whose events it waits for", async (rig) => {
+  const workflow = (match: string) => `
+---
+kind: Workflow
+metadata: {name: waits}
+spec:
+  steps:
+    - id: ci
+      waitFor:
+        trigger: t
+        match: {'${match}': "{{ headers.own }}"}
+        if: headers["x-kind"] == "check" && payload.ok
+        outputs: {by: query.by}
+        timeout: 1h
+`;
+  const unsigned = triggerOf({ webhook: "allowUnsigned: true", workflow: "waits" })
+    .replace("name: t}", "name: starts}");
+  const found = await warningsOf(rig, triggerOf({}), unsigned, workflow('headers["x-sha"]'));
+  deepEqual(values(found).toSorted(), ['headers["x-kind"]', 'headers["x-sha"]', "query.by"]);
+  match(found.join("\n"), /waitFor\.if: headers\["x-kind"\] .* trigger\/t covers payload/);
+  match(found.join("\n"), /Decide by the payload, or write unsigned\.headers\["x-kind"\]/);
+  const one = await warningsOf(rig, triggerOf({ condition: "payload.ok" }));
+  equal(one.length, 3, "the trigger alone");
+  deepEqual((await warningsOf(rig, unsigned)).length, 0, "a trigger whose events start its task");
+});

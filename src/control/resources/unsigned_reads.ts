@@ -6,6 +6,7 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import { schemeOf } from "../../intake/pipeline/signing.ts";
 import { signingKeys } from "../../intake/pipeline/signing_keys.ts";
 import { pluginsOf } from "../../plugins/phases.ts";
@@ -46,17 +47,21 @@ export function unsignedWarnings(
 ): string[] {
   const isApplied = new Set(applied.map(keyOf));
   const readsByKey = Map.groupBy(reads, keyOf);
+  const workflows = proposed.list("Workflow") as Resource<unknown>[];
   const warnings = new Map<string, string>();
   for (const trigger of proposed.list("Trigger") as Resource<TriggerSpec>[]) {
     // the events of all other sources are svc's own
     if (trigger.spec.event.source !== "webhook") continue;
     const own = isApplied.has(keyOf(trigger));
-    const seen = [trigger, ...usedByTasks(trigger, proposed)]
-      .filter((one) => own || isApplied.has(keyOf(one)));
+    const ofTasks = [trigger, ...usedByTasks(trigger, proposed)].map((one) => ({ one }));
+    const waiting = workflows.filter(({ project }) => project === trigger.project)
+      .map((one) => ({ one, waitsFor: trigger.name }));
+    const seen = [...ofTasks, ...waiting].filter(({ one }) => own || isApplied.has(keyOf(one)));
     if (seen.length === 0) continue;
     const coverage = coverageOfTrigger(trigger, proposed);
-    for (const resource of seen) {
+    for (const { one: resource, waitsFor } of seen as readonly Seen[]) {
       for (const read of readsByKey.get(keyOf(resource)) ?? placedReads(resource, proposed)) {
+        if (read.trigger !== waitsFor) continue;
         const key = `${read.place}${nameOf(read.path)}`;
         const warning = warningOf(read, coverage, trigger);
         if (warning !== undefined && !warnings.has(key)) warnings.set(key, read.place + warning);
@@ -67,6 +72,13 @@ export function unsignedWarnings(
   return lines.length <= MAX_REPORTED
     ? lines
     : [...lines.slice(0, MAX_REPORTED), `and ${lines.length - MAX_REPORTED} more like these`];
+}
+
+/** A resource with expressions over the events of a trigger. */
+interface Seen {
+  readonly one: Resource;
+  /** The trigger, if its events are waited for there. */
+  readonly waitsFor?: string;
 }
 
 /** The resources from which the tasks of a trigger are made. */
@@ -87,9 +99,9 @@ function usedByTasks(trigger: Resource<TriggerSpec>, proposed: Catalog): Resourc
 /** The reads of a resource that is applied already: its lines are not known. */
 function placedReads(resource: Resource, { kinds }: Catalog): PlacedRead[] {
   const { kind, project, name, spec } = resource;
-  return readsOf(kinds.named(kind)?.expressions?.(spec) ?? []).map(({ at, path }) => {
+  return readsOf(kinds.named(kind)?.expressions?.(spec) ?? []).map(({ at, path, trigger }) => {
     const place = `${displayName(resource)}: ${at.join(".")}: `;
-    return { kind, project, name, path, field: String(at.at(-1)), place };
+    return { kind, project, name, path, field: String(at.at(-1)), place, ...defined({ trigger }) };
   });
 }
 
@@ -129,7 +141,7 @@ function warningOf(
 
 function advice([variable]: PlacedRead["path"], field: string): string {
   if (variable === "method") return "Leave it out, only POST starts a task";
-  const decides = field === "condition" || field === "when";
+  const decides = ["condition", "when", "if"].includes(field);
   if (variable === "remote") {
     return decides ? "Let allowFrom decide by the address" : "Leave it out";
   }
