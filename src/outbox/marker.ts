@@ -69,6 +69,11 @@ export function taskNamedIn(message: string): string | undefined {
 /** Every marker begins with it. */
 const BEGINNING = "<!-- svc ";
 
+/** Whether a text may have a marker. Anyone can write one, so this only tells what is not of a person. */
+export function mayHaveMarker(text: string): boolean {
+  return text.includes(BEGINNING);
+}
+
 /** Makes markers, and verifies them. */
 export class Markers {
   readonly #key: HmacKey;

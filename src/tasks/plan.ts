@@ -163,15 +163,15 @@ export class Planner {
   }
 
   /**
-   * Whether the tasks of this trigger may read the variable `signed`. It may say so without need, but
-   * never misses a task that does.
+   * Whether the tasks of this trigger may read the variable `signed`, or ask for four eyes, for which it
+   * has to be known who sent the event. It may say so without need, but never misses a task that does.
    */
   readsSigned(trigger: Resource<TriggerSpec>): boolean {
     const { plan } = this.plan(trigger);
     if (plan === undefined) return false;
     const known = this.#readsSigned.get(plan);
     if (known !== undefined) return known;
-    const reads = /\bsigned\b/.test(plan.json);
+    const reads = /\b(?:signed|fourEyes)\b/.test(plan.json);
     this.#readsSigned.set(plan, reads);
     return reads;
   }

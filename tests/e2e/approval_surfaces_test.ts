@@ -18,7 +18,18 @@ import { until } from "../helpers/until.ts";
 const ADA: Manifest = {
   kind: "Person",
   metadata: { name: "ada" },
-  spec: { role: "read_only", is: ["slack:T0001/U0ADA", "github:7"] },
+  spec: { role: "read_only", is: ["slack:T0001/U0ADA"] },
+};
+
+/** A user has a number at one server. */
+const adaAt = (fake: FakeGitHub): Manifest => ({
+  ...ADA,
+  spec: { role: "read_only", is: [`github:${new URL(fake.url).host}/7`] },
+});
+const EVE: Manifest = {
+  kind: "Person",
+  metadata: { name: "eve" },
+  spec: { role: "read_only", is: ["github:7"] },
 };
 
 function asking(approval: Record<string, unknown> = {}): Manifest {
@@ -186,6 +197,7 @@ programTest("a question that ends without a click has no buttons any more", asyn
 
 const REPOSITORY = "brightwater/tidepool";
 const SECRET = "the-secret-of-the-hook";
+const ANOTHER_SECRET = "the-secret-of-a-hook-at-another-server";
 const MONA = { login: "mona", id: 7, type: "User" };
 
 function fromGitHub(fake: FakeGitHub): Manifest[] {
@@ -195,7 +207,8 @@ function fromGitHub(fake: FakeGitHub): Manifest[] {
   const { event } = filtered.spec as { event: Record<string, unknown> };
   return [
     secretStore("tidepool", { token: TOKEN.token }),
-    secretStore("github", { secret: SECRET }),
+    // The name of its Connection: what it signs comes from there.
+    secretStore("github", { tidepool: SECRET, another: ANOTHER_SECRET }),
     { kind: "Connection", metadata: { name: "tidepool" }, spec: { github } },
     {
       ...filtered,
@@ -253,11 +266,14 @@ programTest(
   async (program) => {
     await using fake = withIssue(fakeGitHub());
     await using daemon = await startDaemon(program);
-    await daemon.apply(ADA, asking(), ...fromGitHub(fake));
+    await daemon.apply(adaAt(fake), EVE, asking(), ...fromGitHub(fake));
     const code = await askedAtGitHub(daemon, fake);
     const yes = `/approve ${code}`;
     equal(await comment(daemon, yes, { secret: "forged" }), 401);
     const bob = { login: "bob", id: 8, type: "User" };
+    await comment(daemon, yes, { secret: ANOTHER_SECRET });
+    await comment(daemon, `${yes} ${"x".repeat(5000)}`, { user: bob });
+    await comment(daemon, `${yes}\n\n<!-- svc ${"0".repeat(26)} reply ${"0".repeat(40)} -->`);
     await comment(daemon, yes, { issue: 8 });
     await comment(daemon, yes, { action: "edited" });
     await comment(daemon, yes, { user: { login: "mona[bot]", id: 7, type: "Bot" } });

@@ -81,7 +81,7 @@ export interface AnsweredStep {
 }
 
 /** Most characters of a comment. */
-const MAX_COMMENT = 4000;
+export const MAX_COMMENT = 4000;
 
 /**
  * Answers a question, and records that in the audit, also an answer that does not count.

@@ -7,6 +7,7 @@
 
 import { findPerson } from "../../auth/persons.ts";
 import { defined } from "../../base/defined.ts";
+import { AppError, type ErrorCode } from "../../base/errors.ts";
 import { FORGE_WORDS, type ForgeName } from "../../base/forge_names.ts";
 import type { Log } from "../../base/log.ts";
 import { findAnswer } from "../../connections/answer_in_comment.ts";
@@ -15,15 +16,22 @@ import { findNewComment } from "../../connections/forges.ts";
 import type { OwnUsers } from "../../connections/own_users.ts";
 import type { EventReader } from "../../intake/waits/event_looks.ts";
 import type { SeenEvent } from "../../intake/waits/seen_events.ts";
+import { mayHaveMarker } from "../../outbox/marker.ts";
 import { COMMENT_SHAPE, replyDraft, threadKey } from "../../outbox/approval_drafts.ts";
 import type { Draft } from "../../outbox/message_kind.ts";
 import type { AnswerSources } from "../../outbox/origin.ts";
 import type { AskedApproval } from "../../store/approval_records.ts";
 import type { OpenPart } from "../../store/wait_records.ts";
 import type { SenderCheck } from "../../tasks/sender_check.ts";
-import { answerApproval, type Answerer, type AnswerHost, isCounted } from "./answer_approval.ts";
+import {
+  answerApproval,
+  type Answerer,
+  type AnswerHost,
+  isCounted,
+  MAX_COMMENT,
+} from "./answer_approval.ts";
 import { whatCame } from "./answer_words.ts";
-import { identityAt } from "./starters.ts";
+import { identityAt } from "./forge_user.ts";
 
 /** A new comment, and its forge. */
 type ForgeComment = NewComment & { readonly forge: ForgeName };
@@ -41,6 +49,9 @@ export interface CommentHost extends AnswerHost {
 /** How long a forge has to say whether somebody may write; other waits are looked at afterwards. */
 const ASK_MS = 10_000;
 
+/** Errors that another look would give as well. */
+const FINAL: ReadonlySet<ErrorCode> = new Set(["invalid", "refused", "not_found", "conflict"]);
+
 /** Reads comments for open approvals. */
 export function commentReader(host: CommentHost): EventReader {
   return {
@@ -52,7 +63,15 @@ export function commentReader(host: CommentHost): EventReader {
     async read(event, parts) {
       const comment = commentOf(event, host);
       if (comment === undefined) return;
-      for (const part of parts) await answer(comment, part, event, host);
+      for (const part of parts) {
+        try {
+          await answer(comment, part, event, host);
+        } catch (error) {
+          // A stranger must not stop the look at all other events.
+          if (!(error instanceof AppError) || !FINAL.has(error.code)) throw error;
+          host.log.debug("a comment is no answer", { task: part.taskId, error });
+        }
+      }
     },
   };
 }
@@ -66,16 +85,25 @@ function commentOf(
   if (coverage?.payload !== "all") return undefined;
   const comment = findNewComment(payload);
   if (comment === undefined || findAnswer(comment.text) === undefined) return undefined;
+  // A step can have svc comment, and another daemon may not know yet as which user.
+  if (mayHaveMarker(comment.text)) return undefined;
   return ownUsers.isOwn(comment.userId) ? undefined : comment;
 }
 
 async function answer(
   comment: ForgeComment,
-  { taskId, position, round, project, asked }: OpenPart,
+  { taskId, position, round, project, asked, openedAt }: OpenPart,
   event: SeenEvent,
   host: CommentHost,
 ): Promise<void> {
   const given = findAnswer(comment.text);
+  const by = whoWrote(comment, event, host);
+  if (by === undefined) {
+    host.log.debug("nothing vouches for the server of a comment", { task: taskId });
+    return;
+  }
+  // What came before the question was no answer to it.
+  if (event.delivery.receivedAt < openedAt) return;
   const [task] = await host.store.findTasks(taskId);
   const step = task?.steps[position]?.id;
   if (given === undefined || task === undefined || step === undefined) return;
@@ -83,7 +111,6 @@ async function answer(
   const writer = `${comment.forge}:write`;
   const mayCount = digest.startsWith(given.code) && those.includes(writer);
   const writes = mayCount && await mayWrite(event, project, host) ? [writer] : [];
-  const by = whoWrote(comment, event, host);
   const surface = by.identity.startsWith("gitea:") ? "gitea" : comment.forge;
   const { result } = await answerApproval({
     taskId,
@@ -92,7 +119,7 @@ async function answer(
     surface,
     answer: given.answer,
     digest: given.code,
-    comment: given.comment,
+    comment: given.comment.slice(0, MAX_COMMENT),
     by: { ...by, writes },
   }, host);
   host.log.debug("a comment answered an approval", { task: taskId, step, result: result.is });
@@ -120,8 +147,9 @@ function whoWrote(
   { forge, userId, login }: ForgeComment,
   { delivery, event: { payload } }: SeenEvent,
   { catalog }: CommentHost,
-): Answerer & { readonly identity: string } {
-  const identity = identityAt(forge, userId, { delivery, payload });
+): Answerer & { readonly identity: string } | undefined {
+  const identity = identityAt(userId, { delivery, payload }, catalog);
+  if (identity === undefined) return undefined;
   const person = findPerson(catalog, identity);
   const { title } = FORGE_WORDS[forge];
   const name = person?.name ?? (login === "" ? "somebody" : login);

@@ -7,17 +7,16 @@
 
 import { findPerson } from "../../auth/persons.ts";
 import { defined } from "../../base/defined.ts";
-import { FORGE_WORDS, type ForgeName } from "../../base/forge_names.ts";
-import { isJsonObject } from "../../base/json.ts";
+import { FORGE_WORDS } from "../../base/forge_names.ts";
 import { findAsker, findSubject } from "../../connections/forges.ts";
 import { MANUAL } from "../../intake/pipeline/fire.ts";
 import { payloadOf } from "../../outbox/origin.ts";
 import type { Catalog } from "../../resources/catalog.ts";
-import { forgeIdentity } from "../../resources/person.ts";
 import type { Starter } from "../../store/approval_records.ts";
 import type { Delivery, StoredDelivery } from "../../store/delivery_records.ts";
 import type { DeliveryStore } from "../../store/delivery_store.ts";
 import type { TaskStore } from "../../store/task_store.ts";
+import { identityAt } from "./forge_user.ts";
 
 /** The tasks and deliveries in which it is looked for. */
 export type StartersStore = DeliveryStore & TaskStore;
@@ -76,37 +75,12 @@ function senderOf(stored: StoredDelivery, catalog: Catalog): Starter {
       : "the one who sent its event";
     return { did: "started", called: how };
   }
-  const identity = identityAt(subject.forge, asker.id, { delivery, payload });
+  const identity = identityAt(asker.id, { delivery, payload }, catalog);
   const called = `${asker.login || "a user"} at ${FORGE_WORDS[subject.forge].title}`;
-  const person = findPerson(catalog, identity)?.name;
-  return { did: "started", called, identity, ...defined({ person }) };
+  const person = identity === undefined ? undefined : findPerson(catalog, identity)?.name;
+  return { did: "started", called, ...defined({ identity, person }) };
 }
 
-/** Whether somebody has vouched for the payload. */
+/** Whether somebody has vouched for the payload: a secret that is sent along proves none. */
 const isSigned = ({ via, source, detail }: Delivery) =>
-  via === "http" && source !== MANUAL && detail.unsigned !== true;
-
-/** The identity of a user at the forge of a delivery. */
-export function identityAt(
-  forge: ForgeName,
-  id: string,
-  { delivery, payload }: { readonly delivery: Delivery; readonly payload: unknown },
-): string {
-  return forgeIdentity(platformOf(forge, delivery), id, hostIn(payload));
-}
-
-/** Gitea and Forgejo send what GitHub would, with headers of their own. */
-const platformOf = (forge: ForgeName, { detail: { headerNames } }: Delivery) =>
-  headerNames.includes("x-gitea-event") ? "gitea" : forge;
-
-/** The host of the repository that a payload is about. */
-function hostIn(payload: unknown): string | undefined {
-  if (!isJsonObject(payload)) return undefined;
-  const { repository, project } = payload;
-  const url = isJsonObject(project)
-    ? project["web_url"]
-    : isJsonObject(repository)
-    ? repository["html_url"]
-    : undefined;
-  return typeof url === "string" && URL.canParse(url) ? new URL(url).host : undefined;
-}
+  via === "http" && source !== MANUAL && detail.signed?.payload === "all";
