@@ -33,10 +33,3 @@ export function protectionOf(
   if (runs.every((step) => [step, ...step.fallbacks ?? []].every(isHeld))) return "sandbox";
   return isSocketReadOnly && !by.includes(BY_SOCKET) ? "socket" : "none";
 }
-
-/** The protection in words, without the end of the sentence. */
-export const PROTECTION_WORDS: Readonly<Record<Protection, string>> = {
-  sandbox: "its steps run in sandboxes, without the socket and the data directory",
-  socket: "a step outside a sandbox could answer only by changing the database",
-  none: "a step outside a sandbox could answer this itself, so it guards against mistakes only",
-};
