@@ -24,7 +24,8 @@ const FIRST: Readonly<Record<string, string>> = {
   bindings: "A task that starts from a chat thread makes one",
   audits: "One is written whenever a plugin is applied or run",
   budgets: "Add one to an Agent, a Trigger or a Project, such as budget: [{runs: 40, per: day}]",
-  waits: "A step with waitFor makes one",
+  waits: "A step with waitFor or approval makes one",
+  approvals: "A step with approval asks people",
   tokens: "Create one: svc token create",
   "control-audits": "One is written for what is done with secrets, tokens and definitions",
 };

@@ -83,6 +83,7 @@ const EXPLAINED = {
   events: [{ outcome: HOSTILE, reason: HOSTILE, task_id: HOSTILE, parts: [] }],
   diagnoses: [{ cause: HOSTILE, message: HOSTILE }],
   advice: [HOSTILE],
+  ended_waits: [{ task_id: HOSTILE, step: HOSTILE }],
 };
 
 const SANDBOX = {
