@@ -6,7 +6,6 @@
 
 import Type from "typebox";
 import type { OutputName } from "../resources/may.ts";
-import type { WaitFor } from "../resources/wait_for.ts";
 import {
   defineOperation,
   json,
@@ -63,6 +62,9 @@ export interface InboxEntry {
   readonly message: Readonly<Record<string, unknown>>;
 }
 
+/** One of the things that a step waits for. */
+type PlannedWait = { for?: string | number; until?: string; trigger?: string; message?: boolean };
+
 /** A step as a task runs it, whatever was applied since. */
 export interface PlannedStepView {
   readonly id: string;
@@ -73,7 +75,7 @@ export interface PlannedStepView {
   /** Id of the step whose `repeat` has it; absent of any other step. */
   readonly within?: string;
   /** What it waits for, as it is written; absent of any other kind. */
-  readonly wait_for?: WaitFor;
+  readonly wait_for?: Readonly<PlannedWait & { any?: readonly PlannedWait[] }>;
   /** Name of the Agent; `null` for a step without one. */
   readonly agent: string | null;
   /** The Agents that take over from it, in this order, and the sandbox that it has with each. */
