@@ -15,8 +15,10 @@ import { KINDS } from "../../resources/kinds.ts";
 import { projectsOf } from "../../resources/projects.ts";
 import type { UnknownPath } from "../../intake/unknown_paths.ts";
 import type { PauseStore } from "../../store/pause_store.ts";
+import { approvalWarnings } from "./approval_warnings.ts";
 import { pauseView } from "./pause_view.ts";
 import { unknownPathsSummary } from "./unknown_paths.ts";
+import { protectionFacts } from "../../tasks/sandbox/approval_protection.ts";
 import { type Sandboxes, shownFault } from "../../tasks/sandbox/step_sandbox.ts";
 import type { NodeRecord } from "../../store/node_records.ts";
 import type { NodeStore } from "../../store/node_store.ts";
@@ -79,19 +81,21 @@ export async function daemonStatus(host: StatusHost): Promise<DaemonStatus> {
   const { webhookUrl, started, settings, server } = host.status();
   const { sandboxes } = host;
   const now = host.clock.now();
-  const [queue, waits, asked, outbox, nodes, pauses, sizes, degraded, open, sandbox] = await Promise
-    .all([
-      host.store.counts(),
-      host.store.countWaits(),
-      host.store.oldestApproval(),
-      host.store.outboxCounts(),
-      host.store.listNodes(),
-      host.store.listPauses(now),
-      host.sizes(),
-      host.degraded(),
-      openSocketWarning(host.dirs),
-      sandboxes.support(),
-    ]);
+  const [queue, waits, asked, outbox, nodes, pauses, sizes, degraded, open, sandbox, approvals] =
+    await Promise
+      .all([
+        host.store.counts(),
+        host.store.countWaits(),
+        host.store.oldestApproval(),
+        host.store.outboxCounts(),
+        host.store.listNodes(),
+        host.store.listPauses(now),
+        host.sizes(),
+        host.degraded(),
+        openSocketWarning(host.dirs),
+        sandboxes.support(),
+        approvalWarnings(host.catalog, () => protectionFacts(host)),
+      ]);
   const resources = KINDS.map((kind) =>
     [kind.plural, host.catalog.list(kind.kind).length] as const
   );
@@ -158,7 +162,7 @@ export async function daemonStatus(host: StatusHost): Promise<DaemonStatus> {
       disk_free_bytes: server === undefined ? sizes.diskFreeBytes ?? null : null,
     },
     unknown_paths: unknownPathsSummary(host.unknownPaths.list()),
-    warnings: open === undefined ? [] : [open],
+    warnings: [...open === undefined ? [] : [open], ...approvals],
     degraded,
   };
 }

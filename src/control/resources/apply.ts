@@ -13,6 +13,7 @@ import type { Catalog } from "../../resources/catalog.ts";
 import { CRD_KIND, type CrdSpec } from "../../resources/custom_resource_definition.ts";
 import { endpointErrors } from "../../resources/endpoints.ts";
 import { keepMasked } from "../../resources/masked_secrets.ts";
+import { protectionFacts } from "../../tasks/sandbox/approval_protection.ts";
 import type { Machine } from "../../tasks/workspace/machine.ts";
 import type { Sandboxes } from "../../tasks/sandbox/step_sandbox.ts";
 import { machineWarnings } from "../../tasks/workspace/machine_warnings.ts";
@@ -37,6 +38,7 @@ import { compareAgainst } from "../../intake/tools/against.ts";
 import { checkMayChange, checkPolicy, type CodeHost } from "./check_code.ts";
 import { refusal } from "./delete.ts";
 import { findPruned } from "./prune.ts";
+import { approvalWarnings } from "../records/approval_warnings.ts";
 import { mayWarnings } from "./may_warnings.ts";
 import { unsignedWarnings } from "./unsigned_reads.ts";
 import { wayWarnings } from "./way_view.ts";
@@ -116,6 +118,7 @@ export async function apply(
     warnings.push(...unsignedWarnings(manifests.reads, resources, proposed));
     warnings.push(...wayWarnings(manifests.uses, proposed));
     warnings.push(...mayWarnings(resources, proposed, host.sandboxes));
+    warnings.push(...await approvalWarnings(proposed, () => protectionFacts(host), resources));
     const results = [
       ...changes.map(toOutcome),
       ...pruned.map((resource) => toOutcome({ resource, action: "pruned" })),

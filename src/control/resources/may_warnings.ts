@@ -9,12 +9,11 @@ import { FORGES } from "../../base/forge_names.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import { displayName, keyOf, type Resource, type ResourceKey } from "../../resources/resource.ts";
 import { NO_SANDBOX } from "../../resources/sandbox.ts";
-import { agentNames } from "../../resources/step.ts";
-import { allSteps } from "../../resources/step_list.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
 import type { WorkflowSpec } from "../../resources/workflow.ts";
 import { type Plan, type PlannedStep, Planner } from "../../tasks/plan.ts";
 import { requires, type Sandboxes } from "../../tasks/sandbox/step_sandbox.ts";
+import { usedBy } from "../records/approval_warnings.ts";
 
 /**
  * The warnings about what was applied, as the plans of its triggers have it; each step once, however many
@@ -63,21 +62,6 @@ function changesOf({ may }: WorkflowSpec): readonly string[] {
   return (["pull", "push"] as const).filter((output) =>
     FORGES.some((forge) => may?.[forge]?.[output] !== undefined)
   );
-}
-
-/** The resources that decide about the sandboxes of a trigger's steps. */
-function usedBy(
-  { kind, project, name }: Resource<TriggerSpec>,
-  action: TriggerSpec["action"] & object,
-  { spec }: Resource<WorkflowSpec>,
-): readonly ResourceKey[] {
-  const agents = allSteps(spec).flatMap(agentNames);
-  return [
-    { kind, project, name },
-    { kind: "Workflow", project, name: action.workflow },
-    { kind: "Workspace", project, name: action.workspace },
-    ...agents.map((agent) => ({ kind: "Agent", project, name: agent })),
-  ];
 }
 
 /** The ids of the steps of a plan in which an agent, or one that takes over from it, has no sandbox. */

@@ -6,7 +6,6 @@
  * @module
  */
 
-import { socketRole } from "../../auth/caller.ts";
 import { sha256Hex } from "../../base/bytes.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
@@ -20,9 +19,8 @@ import { incidentOfApproval } from "../../store/approval_incident.ts";
 import type { AskedApproval, AskedField } from "../../store/approval_records.ts";
 import type { StepRecord } from "../../store/task_records.ts";
 import type { AskedWait, EndedWait, Wait, WaitPart } from "../../store/wait_records.ts";
-import { protectionOf } from "../approval_protection.ts";
+import { protectionFacts, protectionOf } from "../sandbox/approval_protection.ts";
 import type { StepLog } from "../log/task_log.ts";
-import { requires } from "../sandbox/step_sandbox.ts";
 import type { SealedTree } from "../workspace/sealed_tree.ts";
 import type { PositionedStep } from "./prepare_attempt.ts";
 import { retryInRun, type TaskContext } from "./task_context.ts";
@@ -189,9 +187,6 @@ async function makeQuestion(placed: AskingStep, context: TaskContext): Promise<Q
   const ask = await fill(approval.ask, "The question", context);
   const fields = await fillFields(approval, context);
   const sealed = approval.diff === true ? await seal(context) : undefined;
-  const isHeldAnyway = ({ hasAgent }: { readonly hasAgent: boolean }) =>
-    requires(context.host.sandboxes.required, { hasAgent, hasSession: false });
-  const socket = await socketRole(context.host.dirs);
   const { by, need = 1, fourEyes = false } = approval;
   const digest = sha256Hex(JSON.stringify([
     claimed.task.id,
@@ -211,11 +206,7 @@ async function makeQuestion(placed: AskingStep, context: TaskContext): Promise<Q
     fourEyes,
     ...defined({ tree: sealed?.tree }),
     ...sealed?.isCut === true ? { isCut: true } : {},
-    protection: protectionOf(plan, {
-      isSocketReadOnly: socket.role === "read_only",
-      isHeldAnyway,
-      by,
-    }),
+    protection: protectionOf(plan, { ...await protectionFacts(context.host), by }),
   };
   return {
     asked: asked as unknown as JsonObject,

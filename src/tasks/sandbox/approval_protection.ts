@@ -1,14 +1,17 @@
 /**
- * What holds an agent of a task back from answering the question of its own task. Pure.
+ * What holds an agent of a task back from answering the question of its own task.
  *
  * @module
  */
 
-import { BY_SOCKET } from "../resources/approval.ts";
-import { NO_SANDBOX } from "../resources/sandbox.ts";
-import { waitingFields } from "../resources/step.ts";
-import type { Protection } from "../store/approval_records.ts";
-import type { Plan, PlannedStep } from "./plan.ts";
+import { socketRole } from "../../auth/caller.ts";
+import type { DataDir } from "../../base/data_dir.ts";
+import { BY_SOCKET } from "../../resources/approval.ts";
+import { NO_SANDBOX } from "../../resources/sandbox.ts";
+import { waitingFields } from "../../resources/step.ts";
+import type { Protection } from "../../store/approval_records.ts";
+import type { Plan, PlannedStep } from "../plan.ts";
+import { requires, type Sandboxes } from "./step_sandbox.ts";
 
 /** What the daemon says about callers of its socket and about steps without a sandbox. */
 export interface ProtectionFacts {
@@ -18,6 +21,19 @@ export interface ProtectionFacts {
   readonly isHeldAnyway: (step: { readonly hasAgent: boolean }) => boolean;
   /** Who may answer. */
   readonly by: readonly string[];
+}
+
+/** What a daemon says now. */
+export async function protectionFacts(
+  { dirs, sandboxes: { required } }: {
+    readonly dirs: DataDir;
+    readonly sandboxes: Pick<Sandboxes, "required">;
+  },
+): Promise<Omit<ProtectionFacts, "by">> {
+  return {
+    isSocketReadOnly: (await socketRole(dirs)).role === "read_only",
+    isHeldAnyway: ({ hasAgent }) => requires(required, { hasAgent, hasSession: false }),
+  };
 }
 
 /** Which protection the questions of a plan have. */
