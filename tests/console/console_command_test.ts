@@ -62,7 +62,11 @@ programTest(
           3,
           /^error: The daemon is not running on .* is not initialised: run "svc init .*svc daemon/,
         ],
-        [["nowhere"], 2, /^error: No page "nowhere" in the console: it has approvals, audit, connections,/],
+        [
+          ["nowhere"],
+          2,
+          /^error: No page "nowhere" in the console: it has approvals, audit, connections,/,
+        ],
         [["../etc/passwd"], 2, /^error: No page/],
         [["--port", "80"], 2, /^error: --port takes a whole number from 1024 to 65535/],
       ] as const
