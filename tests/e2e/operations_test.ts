@@ -162,6 +162,7 @@ programTest(
       delayed: 0,
       running: 0,
       waiting: 0,
+      oldest_low_secs: null,
       oldest_pending_secs: null,
       oldest_ready_secs: null,
     });
