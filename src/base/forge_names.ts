@@ -9,6 +9,13 @@ export const FORGES = ["github", "gitlab"] as const;
 /** One of {@linkcode FORGES}. */
 export type ForgeName = typeof FORGES[number];
 
+/**
+ * The forges whose events say for sure who wrote a comment. Maintainers of a project at GitLab choose
+ * what its webhooks send (`custom_webhook_template`), and GitLab signs that: any of them could answer a
+ * question as another.
+ */
+export const ANSWERING_FORGES: readonly ForgeName[] = ["github"];
+
 /** Things by their names at a forge: `comment` is `gitlab.comment` there. */
 export type OfForge<Forge extends ForgeName, Things> = {
   readonly [Name in keyof Things & string as `${Forge}.${Name}`]: Things[Name];

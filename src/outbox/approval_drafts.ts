@@ -6,7 +6,7 @@
  */
 
 import { AppError } from "../base/errors.ts";
-import type { ForgeName } from "../base/forge_names.ts";
+import { ANSWERING_FORGES, type ForgeName } from "../base/forge_names.ts";
 import type { Thread } from "../connections/api/forge.ts";
 import type { AskedPlace } from "../connections/slack/answer_button.ts";
 import { type Tell, THREAD } from "../resources/tell.ts";
@@ -122,7 +122,7 @@ function commentOf(question: ToldQuestion, address: AnswerAddress): Draft {
   const shown = showApproval(asked, diff);
   const text = askingComment(shown, {
     facts: factsOf(asked, at),
-    code: asked.digest.slice(0, 8),
+    code: ANSWERING_FORGES.includes(address.subject.forge) ? asked.digest.slice(0, 8) : undefined,
     command: commandOf(at),
   });
   const draft = commentDraft(address, { text, key: commentKey(at), format: "markdown" });
@@ -134,7 +134,7 @@ export const COMMENT_SHAPE = "comment";
 
 function keyOf({ trigger, subject }: AnswerAddress): { readonly key?: WaitKey } {
   const { forge, repository, number, isPull } = subject;
-  if (number === undefined) return {};
+  if (number === undefined || !ANSWERING_FORGES.includes(forge)) return {};
   const thread = threadKey({ forge, repository, thread: { number, isPull } });
   return { key: { trigger, shape: COMMENT_SHAPE, digest: digestOf([thread]) } };
 }

@@ -53,14 +53,15 @@ export function askingComment(
   shown: ShownApproval,
   { facts, code, command }: {
     readonly facts: string;
-    readonly code: string;
+    /** Absent where no comment answers. */
+    readonly code: string | undefined;
     readonly command: string;
   },
 ): string {
   const { text, diff, isWhole } = shown;
   const change = diff === "" ? [] : [fenced(diff, "diff")];
   const isShort = text.length + diff.length <= MAX_COMMENT;
-  if (!isWhole || !isShort) {
+  if (!isWhole || !isShort || code === undefined) {
     const cut = isShort ? [text, ...change] : [`${text.slice(0, MAX_COMMENT / 2)}…`];
     return [
       ...cut,

@@ -8,7 +8,7 @@
 import { findPerson } from "../../auth/persons.ts";
 import { defined } from "../../base/defined.ts";
 import { AppError, type ErrorCode } from "../../base/errors.ts";
-import { FORGE_WORDS, type ForgeName } from "../../base/forge_names.ts";
+import { ANSWERING_FORGES, FORGE_WORDS, type ForgeName } from "../../base/forge_names.ts";
 import type { Log } from "../../base/log.ts";
 import { findAnswer } from "../../connections/answer_in_comment.ts";
 import type { NewComment } from "../../connections/api/forge.ts";
@@ -84,7 +84,8 @@ function commentOf(
   if (delivery.via !== "http" || delivery.detail.unsigned === true) return undefined;
   if (coverage?.payload !== "all") return undefined;
   const comment = findNewComment(payload);
-  if (comment === undefined || findAnswer(comment.text) === undefined) return undefined;
+  if (comment === undefined || !ANSWERING_FORGES.includes(comment.forge)) return undefined;
+  if (findAnswer(comment.text) === undefined) return undefined;
   // A step can have svc comment, and another daemon may not know yet as which user.
   if (mayHaveMarker(comment.text)) return undefined;
   return ownUsers.isOwn(comment.userId) ? undefined : comment;
