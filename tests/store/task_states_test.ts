@@ -20,7 +20,7 @@ const INCOMPLETE = [
 ];
 
 /** What the schema was, and the one condition that says which waiting tasks have room. */
-const MEANT = [/(^|\/)migrations\.ts$/, /^src\/store\/sql\/readiness\.ts$/];
+const MEANT = [/(^|\/)migrations(_0_2)?\.ts$/, /^src\/store\/sql\/readiness\.ts$/];
 
 function* sources(folder: string): Generator<string> {
   for (const { name, isDirectory } of Deno.readDirSync(folder)) {

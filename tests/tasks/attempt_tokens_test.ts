@@ -26,7 +26,9 @@ Deno.test("run tokens: one for each attempt, which ends with it", async () => {
   const { tokens } = rig.host;
   const read = async (attempt: string) => (await untilFile(`${rig.workspace}/${attempt}`)).trim();
   const goOn = (attempt: string) => Deno.writeTextFile(`${rig.workspace}/go.${attempt}`, "");
-  const grant = (stepId: string) => ({ kind: "step", project, taskId, deliveryId, stepId });
+  const grant = (stepId: string) => (
+    { kind: "step", project, taskId, deliveryId, waitedFor: [], stepId }
+  );
 
   const ended = rig.run(claimed);
   const [first, beside] = [await read("first.1"), await read("beside.1")];
