@@ -61,5 +61,5 @@ Deno.test("a program ends with its time, and with its signal", async () => {
   const running = run("echo here; exec sleep 1000", { signal: stop.signal });
   stop.abort();
   equal((await running).endedFor, "signal");
-  equal((await run("sleep 1000", { signal: AbortSignal.abort() })).endedFor, "signal");
+  equal((await run("exec sleep 1000", { signal: AbortSignal.abort() })).endedFor, "signal");
 });
