@@ -5,7 +5,7 @@
  */
 
 import Type from "typebox";
-import { defineOperation, json, OPTIONAL_TEXT, TASK, TEXT } from "./operation.ts";
+import { defineOperation, json, OPTIONAL_TEXT, TASK, TEXT, VALUES } from "./operation.ts";
 
 /** A field of a question. */
 export interface ApprovalFieldView {
@@ -97,7 +97,7 @@ export const APPROVAL_OPERATIONS = {
       answer: Type.Enum(["approved", "rejected"]),
       digest: TEXT,
       comment: OPTIONAL_TEXT,
-      fields: Type.Optional(Type.Record(Type.String(), Type.String())),
+      fields: VALUES,
       /** Why an admin answers in the place of those who may. */
       forced: OPTIONAL_TEXT,
     },

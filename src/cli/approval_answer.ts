@@ -14,6 +14,7 @@ import { confirm, YES } from "./confirm.ts";
 import { ago, type Line, lines, section } from "./described_parts.ts";
 import { jsonText } from "./json_text.ts";
 import type { OptionDefinition } from "./option.ts";
+import { setValues } from "./set_values.ts";
 import { printable } from "./terminal_text.ts";
 
 /** The arguments of both commands. */
@@ -79,16 +80,10 @@ export async function answer(
     answer: given,
     digest: seen ?? "",
     ...defined({ comment, forced: reason }),
-    ...set.length === 0 ? {} : { fields: Object.fromEntries(set.map(toField)) },
+    ...set.length === 0 ? {} : { fields: setValues(set) },
   });
   if (options.output === "json") return io.out(jsonText(done));
   io.out(`task/${done.task_id}: step "${done.step}": ${done.text}\n`);
-}
-
-function toField(text: string): [name: string, value: string] {
-  const at = text.indexOf("=");
-  if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
-  throw new AppError("usage", `--set takes NAME=VALUE, found "${text}"`);
 }
 
 /** Digits of a digest that people read. */

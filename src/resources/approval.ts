@@ -11,6 +11,7 @@ import { compileExpression } from "../cel/expression.ts";
 import { checkTemplate } from "./condition.ts";
 import { type FieldExpression, templateExpressions } from "./expressions.ts";
 import type { Reference } from "./kind.ts";
+import { KEY_PATTERN } from "./names.ts";
 import { PERSON_KIND } from "./person.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
 import { TellField, tellReferences } from "./tell.ts";
@@ -71,7 +72,7 @@ export const Approval = Type.Object({
   fourEyes: Type.Optional(Type.Boolean({ title: "true or false" })),
   diff: Type.Optional(Type.Boolean({ title: "true or false" })),
   fields: Type.Optional(Type.Record(
-    Type.String({ pattern: "^[A-Za-z_][A-Za-z0-9_-]{0,62}$" }),
+    Type.String({ pattern: KEY_PATTERN }),
     Field,
     { title: "a mapping of names to fields" },
   )),

@@ -8,6 +8,9 @@
 /** Names of resources and projects. */
 export const NAME_PATTERN = "^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$";
 
+/** Keys of outputs and ids of steps: usable in CEL as `steps.<id>.outputs.<key>`. */
+export const KEY_PATTERN = "^[A-Za-z_][A-Za-z0-9_-]{0,62}$";
+
 /** Name of the workspace that exists from `svc init` on. */
 export const DEFAULT_WORKSPACE = "default";
 

@@ -13,7 +13,7 @@ import { expressionAt, type FieldExpression, templateExpressions } from "./expre
 import type { Reference } from "./kind.ts";
 import { StepMay } from "./may.ts";
 import { Name } from "./metadata.ts";
-import { NAME_PATTERN } from "./names.ts";
+import { KEY_PATTERN, NAME_PATTERN } from "./names.ts";
 import { checkRepeat, repeatOf, type Rounds } from "./repeat.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
 import { checkSandbox, NO_SANDBOX, SandboxField, sandboxReferences } from "./sandbox.ts";
@@ -24,12 +24,12 @@ import { checkWaitFor, WaitFor, waitForExpressions, waitForReferences } from "./
 
 /** Names of steps: usable in CEL as `steps.<id>`. */
 const StepId = Type.String({
-  pattern: "^[A-Za-z_][A-Za-z0-9_-]{0,62}$",
+  pattern: KEY_PATTERN,
   title: "a step id (a letter, then letters, digits, _ or -; at most 63 characters)",
 });
 
 const OutputKey = Type.String({
-  pattern: "^[A-Za-z_][A-Za-z0-9_-]{0,62}$",
+  pattern: KEY_PATTERN,
   title: "the key of an output (a letter, then letters, digits, _ or -; at most 63 characters)",
 });
 
@@ -244,6 +244,11 @@ export function waitingFields(
   step: { readonly [Name in StepFormName]?: unknown },
 ): readonly string[] {
   return FORM_NAMES.filter((name) => runsNothing(name) && step[name] !== undefined);
+}
+
+/** Whether a program runs in a step; it waits otherwise, or is a `repeat`. */
+export function runsProgram(step: Parameters<typeof waitingFields>[0]): boolean {
+  return waitingFields(step).length === 0;
 }
 
 /** The names in the field `agent`, the preferred one first; empty for a shell line. */

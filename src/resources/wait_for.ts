@@ -12,6 +12,7 @@ import { checkExpression, checkTemplate } from "./condition.ts";
 import { expressionAt, type FieldExpression, templateExpressions } from "./expressions.ts";
 import type { Reference } from "./kind.ts";
 import { Name } from "./metadata.ts";
+import { KEY_PATTERN } from "./names.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
 import { Duration } from "./timeout.ts";
 
@@ -25,7 +26,6 @@ const MAX_MATCHES = 5;
 /** Most things that a step waits for at once. */
 const MAX_PARTS = 10;
 
-const OutputKey = "^[A-Za-z_][A-Za-z0-9_-]{0,62}$";
 const Condition = Type.String({ minLength: 1, title: "a CEL expression, as text" });
 
 /** What a step can wait for. */
@@ -44,7 +44,7 @@ const PART = {
   })),
   message: Type.Optional(Type.Boolean({ title: "true" })),
   if: Type.Optional(Condition),
-  outputs: Type.Optional(Type.Record(Type.String({ pattern: OutputKey }), Condition, {
+  outputs: Type.Optional(Type.Record(Type.String({ pattern: KEY_PATTERN }), Condition, {
     title: "a mapping of names to CEL expressions, such as " +
       "{conclusion: payload.workflow_run.conclusion}",
   })),

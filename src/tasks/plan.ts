@@ -17,7 +17,7 @@ import type { May } from "../resources/may.ts";
 import type { Resource } from "../resources/resource.ts";
 import { NO_SANDBOX, type SandboxField, type SandboxSpec } from "../resources/sandbox.ts";
 import type { Shell } from "../resources/shell.ts";
-import { agentNames, type FlatStep, waitingFields } from "../resources/step.ts";
+import { agentNames, type FlatStep, runsProgram } from "../resources/step.ts";
 import { allSteps, flatSteps } from "../resources/step_list.ts";
 import type { StepTemplateSpec } from "../resources/step_template.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
@@ -293,7 +293,7 @@ function planStep(
     return { ...planSandbox(own ?? agent?.sandbox ?? around), agent: plannedAgent(name, agent) };
   };
   const [first, ...others] = agentNames({ ...defined({ agent: agentField }) });
-  if (waitingFields(step).length > 0) return step; // it runs nothing
+  if (!runsProgram(step)) return step;
   if (first === undefined) {
     return { ...defined({ shell }), ...step, ...planSandbox(own ?? around) };
   }

@@ -8,7 +8,7 @@ import type { AgentSpec } from "../../resources/agent.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import { displayName, keyOf, type Resource } from "../../resources/resource.ts";
 import { NO_SANDBOX, type SandboxField } from "../../resources/sandbox.ts";
-import { agentNames, type FlatStep, waitingFields } from "../../resources/step.ts";
+import { agentNames, type FlatStep, runsProgram } from "../../resources/step.ts";
 import { allSteps } from "../../resources/step_list.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
 import type { WorkflowSpec } from "../../resources/workflow.ts";
@@ -35,7 +35,7 @@ export class StepsOutside {
   #isOutside(step: FlatStep, workflow: Workflow): boolean {
     const { project } = workflow;
     const isNone = (field: SandboxField) => field === NO_SANDBOX;
-    if (waitingFields(step).length > 0) return false; // it runs nothing
+    if (!runsProgram(step)) return false;
     if (step.sandbox !== undefined) return isNone(step.sandbox);
     const agents = agentNames(step).map((name) =>
       this.#catalog.find<AgentSpec>("Agent", project, name)?.spec.sandbox

@@ -9,6 +9,7 @@ import type { Input, Output } from "../../api/operations.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { type Caller, withClient } from "../../auth/caller.ts";
+import { KEY_PATTERN } from "../../resources/names.ts";
 import type { Task } from "../../store/task_records.ts";
 import type { EndedWait, WaitEndResult } from "../../store/wait_records.ts";
 import type { WaitStore } from "../../store/wait_store.ts";
@@ -24,7 +25,7 @@ export interface ContinueHost
 }
 
 /** The name of an output, and most characters of one. */
-const OUTPUT = /^[A-Za-z_][A-Za-z0-9_-]{0,62}$/;
+const OUTPUT = new RegExp(KEY_PATTERN);
 const MAX_OUTPUT = 64 * 1024;
 /** Most characters of a reason. */
 const MAX_REASON = 500;

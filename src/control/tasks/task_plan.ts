@@ -10,7 +10,7 @@ import type { PlannedStepView } from "../../api/task_operations.ts";
 import { defined } from "../../base/defined.ts";
 import { findDurationSecs } from "../../base/duration.ts";
 import { NO_SANDBOX } from "../../resources/sandbox.ts";
-import { waitingFields } from "../../resources/step.ts";
+import { runsProgram } from "../../resources/step.ts";
 import { DEFAULT_SANDBOX, type Plan, type PlannedStep } from "../../tasks/plan.ts";
 import { requires, type Sandboxes } from "../../tasks/sandbox/step_sandbox.ts";
 import { waitsFor } from "../../tasks/run/flow.ts";
@@ -72,17 +72,14 @@ function stepViews(
       needs: needs[position] ?? [],
       when: step.when ?? null,
       finally: isFinally,
-      ...limitView(runs(step) ? limitOf(step, { isFinally, plan, limits }) : undefined),
+      ...limitView(runsProgram(step) ? limitOf(step, { isFinally, plan, limits }) : undefined),
       attempts: step.retry?.attempts ?? 1,
       continue_on_error: step.continueOnError === true,
       may: step.may ?? null,
-      sandbox: sandboxView(step.sandbox, isRequired && runs(step)),
+      sandbox: sandboxView(step.sandbox, isRequired && runsProgram(step)),
     };
   });
 }
-
-/** Whether a step runs something itself. */
-const runs = (step: PlannedStep) => waitingFields(step).length === 0;
 
 function kindOf({ waitFor, approval, repeat, agent }: PlannedStep): PlannedStepView["kind"] {
   if (waitFor !== undefined) return "wait";

@@ -25,7 +25,7 @@ import {
   skipForTime,
 } from "./run_flow.ts";
 import { StepRecorder } from "./step_recorder.ts";
-import { waitingFields } from "../../resources/step.ts";
+import { runsProgram } from "../../resources/step.ts";
 import { TASK_MARK, TASK_RUN_MARK } from "../step/inherited_env.ts";
 import { taskLimitMs } from "../time_limits.ts";
 import {
@@ -189,7 +189,7 @@ async function giveUpUnrun(run: TaskRun): Promise<void> {
     if (agent === undefined) continue;
     await retryInRun(run, () => store.endTurn(task.id, position));
   }
-  if (unrun.every(([, step]) => waitingFields(step).length === 0)) return;
+  if (unrun.every(([, step]) => runsProgram(step))) return;
   await retryInRun(run, () => store.endWaits(task.id, clock.now()));
 }
 

@@ -8,7 +8,7 @@ import { socketRole } from "../../auth/caller.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import { BY_SOCKET } from "../../resources/approval.ts";
 import { NO_SANDBOX } from "../../resources/sandbox.ts";
-import { waitingFields } from "../../resources/step.ts";
+import { runsProgram } from "../../resources/step.ts";
 import type { Protection } from "../../store/approval_records.ts";
 import type { Plan, PlannedStep } from "../plan.ts";
 import { requires, type Sandboxes } from "./step_sandbox.ts";
@@ -45,7 +45,7 @@ export function protectionOf(
     sandbox === undefined
       ? isHeldAnyway({ hasAgent: agent !== undefined })
       : sandbox !== NO_SANDBOX;
-  const runs = [...steps, ...last].filter((step) => waitingFields(step).length === 0);
+  const runs = [...steps, ...last].filter(runsProgram);
   if (runs.every((step) => [step, ...step.fallbacks ?? []].every(isHeld))) return "sandbox";
   return isSocketReadOnly && !by.includes(BY_SOCKET) ? "socket" : "none";
 }
