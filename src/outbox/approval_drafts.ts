@@ -10,9 +10,9 @@ import { ANSWERING_FORGES, type ForgeName } from "../base/forge_names.ts";
 import type { Thread } from "../connections/api/forge.ts";
 import type { AskedPlace } from "../connections/slack/answer_button.ts";
 import { type Tell, THREAD } from "../resources/tell.ts";
-import type { AskedApproval } from "../store/approval_records.ts";
+import type { AskingPlace, ToldQuestion } from "../store/approval_records.ts";
 import type { OutboxMessage } from "../store/outbox_records.ts";
-import type { Task } from "../store/task_records.ts";
+import { shortDigest } from "../store/rules/approvals.ts";
 import { digestOf } from "../store/rules/wait_keys.ts";
 import type { WaitKey } from "../store/wait_records.ts";
 import { addressOf, type AnswerAddress, commentDraft, forgeOfTask } from "./answer_drafts.ts";
@@ -25,19 +25,8 @@ import {
   factsOf,
   showApproval,
 } from "./shown_approval.ts";
-import { slackAskDraft, type SlackPlace } from "./slack_ask.ts";
+import { askKey, slackAskDraft, type SlackPlace } from "./slack_ask.ts";
 import { slackThreadOf } from "./slack_answers.ts";
-
-/** A question that is told of. */
-export interface ToldQuestion {
-  readonly task: Task;
-  /** Id of the step. */
-  readonly step: string;
-  readonly round: number;
-  readonly asked: AskedApproval;
-  /** What the worktree changes, as a patch. */
-  readonly diff?: string;
-}
 
 /** Where a question goes. */
 export interface Told {
@@ -122,7 +111,7 @@ function commentOf(question: ToldQuestion, address: AnswerAddress): Draft {
   const shown = showApproval(asked, diff);
   const text = askingComment(shown, {
     facts: factsOf(asked, at),
-    code: ANSWERING_FORGES.includes(address.subject.forge) ? asked.digest.slice(0, 8) : undefined,
+    code: ANSWERING_FORGES.includes(address.subject.forge) ? shortDigest(asked.digest) : undefined,
     command: commandOf(at),
   });
   const draft = commentDraft(address, { text, key: commentKey(at), format: "markdown" });
@@ -154,9 +143,7 @@ export function threadKey(
 
 /** The comment that says why an answer does not count: one for all of them, which the newest changes. */
 export async function replyDraft(
-  { task, step, round, text }: Pick<ToldQuestion, "task" | "step" | "round"> & {
-    readonly text: string;
-  },
+  { task, step, round, text }: AskingPlace & { readonly text: string },
   host: AnswerSources,
 ): Promise<readonly Draft[]> {
   const forge = await forgeOfTask(task, host.store);
@@ -173,9 +160,10 @@ export async function replyDraft(
  */
 export function overDrafts(
   messages: readonly OutboxMessage[],
-  { taskId, step, round, over }: Omit<AskedPlace, "digest"> & { readonly over: string },
+  { over, ...place }: Omit<AskedPlace, "digest"> & { readonly over: string },
 ): readonly Draft[] {
-  const keys = [`approval ${taskId} ${step} ${round}`, commentKey({ step, round })];
+  const { taskId } = place;
+  const keys = [askKey(place), commentKey(place)];
   const seen = new Set<string>();
   return messages.filter(({ key }) => keys.includes(key)).flatMap((message) => {
     const { project, connection, kind, target, key, body } = message;

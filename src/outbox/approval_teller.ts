@@ -6,9 +6,9 @@
 
 import type { OutboxStore } from "../store/outbox_store.ts";
 import type { NewMessage } from "../store/outbox_records.ts";
-import type { Task } from "../store/task_records.ts";
+import type { AskingPlace, ToldQuestion } from "../store/approval_records.ts";
 import type { Tell } from "../resources/tell.ts";
-import { approvalDrafts, overDrafts, type Told, type ToldQuestion } from "./approval_drafts.ts";
+import { approvalDrafts, overDrafts, type Told } from "./approval_drafts.ts";
 import type { Draft } from "./message_kind.ts";
 import type { AnswerSources } from "./origin.ts";
 
@@ -35,11 +35,7 @@ export function approvalTeller(host: TellerHost) {
       return { ...told, messages: host.outbox.prepare(drafts) };
     },
     async over(
-      { task: { id: taskId }, step, round }: {
-        readonly task: Pick<Task, "id">;
-        readonly step: string;
-        readonly round: number;
-      },
+      { task: { id: taskId }, step, round }: AskingPlace,
       over: string,
     ): Promise<void> {
       const messages = await host.store.listMessages({ taskId, limit: MAX_MESSAGES });

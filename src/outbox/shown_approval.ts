@@ -5,6 +5,7 @@
  */
 
 import type { AskedApproval } from "../store/approval_records.ts";
+import { shortDigest } from "../store/rules/approvals.ts";
 
 /** A question, and whether it can be answered where it is shown. */
 export interface ShownApproval {
@@ -38,7 +39,7 @@ export function factsOf(
   { taskId, step }: { readonly taskId: string; readonly step: string },
 ): string {
   const who = `${need > 1 ? `${need} of ` : ""}${by.join(", ")}`;
-  return `Step ${step} of task ${taskId} asks ${who}. Code ${digest.slice(0, 8)}.`;
+  return `Step ${step} of task ${taskId} asks ${who}. Code ${shortDigest(digest)}.`;
 }
 
 /** The command that shows and answers a question. */

@@ -54,8 +54,8 @@ export interface SlackQuestion {
 const ASK = "slack-ask";
 const NOTE = "slack-note";
 
-/** The message of an approval. Its last form has what came of it, and no buttons. */
-export function slackAskDraft(place: SlackPlace, question: SlackQuestion, over?: string): Draft {
+/** The message of an approval. */
+export function slackAskDraft(place: SlackPlace, question: SlackQuestion): Draft {
   const { project, connection, trigger, channel, thread } = place;
   const { asked, shown, canClick, facts, command } = question;
   const isWhole = shown.length <= MAX_QUESTION;
@@ -64,13 +64,12 @@ export function slackAskDraft(place: SlackPlace, question: SlackQuestion, over?:
     connection,
     kind: ASK,
     target: { trigger, channel, thread },
-    key: keyOf(asked),
+    key: askKey(asked),
     body: {
       text: isWhole ? shown : `${shown.slice(0, MAX_QUESTION)}…`,
       facts,
       command,
-      ...over === undefined ? {} : { over },
-      ...over === undefined && isWhole && canClick ? { digest: asked.digest } : {},
+      ...isWhole && canClick ? { digest: asked.digest } : {},
       step: asked.step,
       round: asked.round,
     },
@@ -78,7 +77,8 @@ export function slackAskDraft(place: SlackPlace, question: SlackQuestion, over?:
   };
 }
 
-function keyOf({ taskId, step, round }: AskedPlace): string {
+/** The key of that message; the one that it is changed into has the same. */
+export function askKey({ taskId, step, round }: Omit<AskedPlace, "digest">): string {
   return `approval ${taskId} ${step} ${round}`;
 }
 
@@ -106,7 +106,7 @@ export function clickedPost(
   messages: readonly OutboxMessage[],
 ): SlackPlace | undefined {
   const found = messages.find(({ kind, key, target, externalId }) =>
-    kind === ASK && key === keyOf(asked) && target["channel"] === channel && externalId === ts
+    kind === ASK && key === askKey(asked) && target["channel"] === channel && externalId === ts
   );
   if (found === undefined) return undefined;
   const { project, connection, target } = found;

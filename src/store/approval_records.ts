@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { Task } from "./task_records.ts";
 import type { EndedWait, WaitPlace } from "./wait_records.ts";
 
 /** Where an answer was given. */
@@ -139,6 +140,21 @@ export interface Approval extends WaitPlace {
   readonly answers: readonly StoredAnswer[];
   /** Absent while it is open. */
   readonly end?: EndedWait;
+}
+
+/** A step that asks, in one round. */
+export interface AskingPlace {
+  readonly task: Task;
+  /** Id of the step. */
+  readonly step: string;
+  readonly round: number;
+}
+
+/** A question that people are told of outside of svc. */
+export interface ToldQuestion extends AskingPlace {
+  readonly asked: AskedApproval;
+  /** What the worktree changes, as a patch. */
+  readonly diff?: string;
 }
 
 /** What became of an answer. */

@@ -96,7 +96,9 @@ Deno.test("a question is posted with buttons, and changed when it is over, twice
 Deno.test("what was never posted, or is deleted, is not changed", async () => {
   await using slack = fakeSlack();
   const send = sender(slack);
-  const over = slackAskDraft(place, question, "approved by ada");
+  const posted = toMessage(slackAskDraft(place, question));
+  const [over] = overDrafts([posted], { ...asked, over: "approved by ada" });
+  ok(over !== undefined);
   equal((await send(over)).result, "dropped");
   equal(slack.calls.length, 0);
   equal((await send(over, "1.1")).result, "dropped");

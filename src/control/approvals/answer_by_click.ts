@@ -11,6 +11,7 @@ import type { JsonObject } from "../../base/json.ts";
 import { type AnswerClick, readAnswerClick } from "../../connections/slack/answer_button.ts";
 import { slackConnectionOf } from "../../connections/ways.ts";
 import type { AnswerClicked } from "../../intake/slack/decide_routing.ts";
+import { MAX_MESSAGES } from "../../outbox/approval_teller.ts";
 import type { Draft } from "../../outbox/message_kind.ts";
 import { clickedPost, slackNoteDraft, type SlackPlace } from "../../outbox/slack_ask.ts";
 import type { Catalog } from "../../resources/catalog.ts";
@@ -28,21 +29,18 @@ export interface ClickHost extends AnswerHost {
   readonly outbox: { enqueue(drafts: readonly Draft[]): Promise<unknown> };
 }
 
-/** Most messages of a task among which the post is looked for, the newest first. */
-const MAX_MESSAGES = 1000;
-
 /** Answers approvals by clicks, and tells who clicked what came of it. */
 export function answerByClick(host: ClickHost): AnswerClicked {
   return async (event, payload) => {
     const click = readAnswerClick(payload);
-    if (click === undefined) return refused("", "the click is not in the form of svc's buttons");
+    if (click === undefined) return refused("the click is not in the form of svc's buttons");
     const { taskId } = click.asked;
     const messages = await host.store.listMessages({ taskId, limit: MAX_MESSAGES });
     const post = clickedPost(click, messages);
-    if (post === undefined) return refused("", "the post is not one in which svc asks");
+    if (post === undefined) return refused("the post is not one in which svc asks");
     const { project, trigger } = event;
     if (!isSameApp(post, { project, trigger }, host.catalog)) {
-      return refused("", "the click came through another app than the one that asks");
+      return refused("the click came through another app than the one that asks");
     }
     const result = await answer(click, payload, host);
     const text = `Approval of step ${click.asked.step}: ${whatCame(result)}.`;
@@ -101,6 +99,6 @@ function isSameApp(
   }
 }
 
-function refused(taskId: string, why: string) {
-  return { taskId, reason: `no answer: ${why}` };
+function refused(why: string) {
+  return { taskId: "", reason: `no answer: ${why}` };
 }

@@ -10,7 +10,7 @@ import { defined } from "../../base/defined.ts";
 import { AppError, type ErrorCode } from "../../base/errors.ts";
 import { ANSWERING_FORGES, FORGE_WORDS, type ForgeName } from "../../base/forge_names.ts";
 import type { Log } from "../../base/log.ts";
-import { findAnswer } from "../../connections/answer_in_comment.ts";
+import { type CommentedAnswer, findAnswer } from "../../connections/answer_in_comment.ts";
 import type { NewComment } from "../../connections/api/forge.ts";
 import { findNewComment } from "../../connections/forges.ts";
 import type { OwnUsers } from "../../connections/own_users.ts";
@@ -33,8 +33,11 @@ import {
 import { whatCame } from "./answer_words.ts";
 import { identityAt } from "./forge_user.ts";
 
-/** A new comment, and its forge. */
-type ForgeComment = NewComment & { readonly forge: ForgeName };
+/** A new comment that gives an answer, and its forge. */
+type AnswerComment = NewComment & {
+  readonly forge: ForgeName;
+  readonly given: CommentedAnswer;
+};
 
 /** The parts of the daemon that answer by comments. */
 export interface CommentHost extends AnswerHost {
@@ -80,24 +83,25 @@ export function commentReader(host: CommentHost): EventReader {
 function commentOf(
   { delivery, event: { payload, coverage } }: SeenEvent,
   { ownUsers }: CommentHost,
-): ForgeComment | undefined {
+): AnswerComment | undefined {
   if (delivery.via !== "http" || delivery.detail.unsigned === true) return undefined;
   if (coverage?.payload !== "all") return undefined;
   const comment = findNewComment(payload);
   if (comment === undefined || !ANSWERING_FORGES.includes(comment.forge)) return undefined;
-  if (findAnswer(comment.text) === undefined) return undefined;
+  const given = findAnswer(comment.text);
+  if (given === undefined) return undefined;
   // A step can have svc comment, and another daemon may not know yet as which user.
   if (mayHaveMarker(comment.text)) return undefined;
-  return ownUsers.isOwn(comment.userId) ? undefined : comment;
+  return ownUsers.isOwn(comment.userId) ? undefined : { ...comment, given };
 }
 
 async function answer(
-  comment: ForgeComment,
+  comment: AnswerComment,
   { taskId, position, round, project, asked, openedAt }: OpenPart,
   event: SeenEvent,
   host: CommentHost,
 ): Promise<void> {
-  const given = findAnswer(comment.text);
+  const { given } = comment;
   const by = whoWrote(comment, event, host);
   if (by === undefined) {
     host.log.debug("nothing vouches for the server of a comment", { task: taskId });
@@ -107,7 +111,7 @@ async function answer(
   if (event.delivery.receivedAt < openedAt) return;
   const [task] = await host.store.findTasks(taskId);
   const step = task?.steps[position]?.id;
-  if (given === undefined || task === undefined || step === undefined) return;
+  if (task === undefined || step === undefined) return;
   const { digest, by: those } = asked as unknown as AskedApproval;
   const writer = `${comment.forge}:write`;
   const mayCount = digest.startsWith(given.code) && those.includes(writer);
@@ -145,7 +149,7 @@ async function mayWrite(
 }
 
 function whoWrote(
-  { forge, userId, login }: ForgeComment,
+  { forge, userId, login }: AnswerComment,
   { delivery, event: { payload } }: SeenEvent,
   { catalog }: CommentHost,
 ): Answerer & { readonly identity: string } | undefined {

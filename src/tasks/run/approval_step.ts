@@ -14,7 +14,7 @@ import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { compileTemplate, renderTemplate } from "../../cel/template.ts";
 import { type Approval, DEFAULT_APPROVAL_TIMEOUT } from "../../resources/approval.ts";
-import { MAX_FIELD_BYTES } from "../../store/rules/approvals.ts";
+import { MAX_FIELD_BYTES, shortDigest } from "../../store/rules/approvals.ts";
 import { incidentOfApproval } from "../../store/approval_incident.ts";
 import type { AskedApproval, AskedField } from "../../store/approval_records.ts";
 import type { StepRecord } from "../../store/task_records.ts";
@@ -271,8 +271,8 @@ async function whatChanged({ parts }: Wait, context: TaskContext): Promise<strin
   if (tree === undefined) return undefined;
   const now = await seal(context);
   if (now.tree === tree) return undefined;
-  return `the files are not those that were shown: they were tree ${tree.slice(0, 8)}, and are ` +
-    `${now.tree.slice(0, 8)} now. "svc task retry" asks again`;
+  return `the files are not those that were shown: they were tree ${shortDigest(tree)}, and are ` +
+    `${shortDigest(now.tree)} now. "svc task retry" asks again`;
 }
 
 function refusal(error: unknown): AppError {

@@ -6,25 +6,9 @@
  */
 
 import type { Tell } from "../../resources/tell.ts";
-import type { AskedApproval } from "../../store/approval_records.ts";
+import type { AskingPlace, ToldQuestion } from "../../store/approval_records.ts";
 import type { NewMessage } from "../../store/outbox_records.ts";
-import type { Task } from "../../store/task_records.ts";
 import type { WaitKey } from "../../store/wait_records.ts";
-
-/** A step that asks, in one round. */
-export interface AskingPlace {
-  readonly task: Task;
-  /** Id of the step. */
-  readonly step: string;
-  readonly round: number;
-}
-
-/** A question to be told of. */
-export interface ToldQuestion extends AskingPlace {
-  readonly asked: AskedApproval;
-  /** What the worktree changes, as a patch. */
-  readonly diff?: string;
-}
 
 /** Makes and sends what is told of approvals. */
 export interface ApprovalTeller {
