@@ -91,9 +91,11 @@ async function attempt(
   });
   const same = (put: "read" | "write", path: string): Mount => ({ put, from: path, at: path });
   const held = hold !== "not";
+  // The root of the machine has no /workspace.
+  const isMoved = hasSession && held && !(hold === "without its rule" && escape.rule === "root");
   const line = {
     line: escape.line,
-    cwd: held && hasSession ? sessionPath(workspace, workspace) : workspace,
+    cwd: isMoved ? sessionPath(workspace, workspace) : workspace,
     env: {
       PATH: "/usr/bin:/bin",
       HOME: held ? home : outside.variables.OUT_HOME ?? "",
@@ -121,7 +123,7 @@ async function attempt(
     network: "none",
     ...defined({ seccomp: support.filters.plain }),
     status: `${dir}/status`,
-    mounts: hasSession ? [...mounts, ...again] : mounts,
+    mounts: isMoved ? [...mounts, ...again] : mounts,
   });
   const args = hold === "without its rule"
     ? withoutRule(escape.rule, inside.args ?? [], outside)

@@ -19,8 +19,8 @@ const FILL = `
       'd' || n, 'h', n, decode(md5('gate' || n % 1000), 'hex'), 1, 5,
       decode(md5('debounce' || n), 'hex')
     FROM generate_series(1, ${ROWS}) AS n;
-  INSERT INTO steps (task_id, position, id, state, reason, attempt)
-    SELECT id, 0, 'a', 'running', '', 1 FROM tasks ON CONFLICT DO NOTHING;
+  INSERT INTO steps (task_id, position, id, state, reason, attempt, round)
+    SELECT id, 0, 'a', 'running', '', 1, 1 FROM tasks ON CONFLICT DO NOTHING;
   INSERT INTO dedup_keys (digest, delivery_id, task_id, created_at)
     SELECT decode(md5(id), 'hex'), delivery_id, id, created_at FROM tasks;`;
 
@@ -41,7 +41,15 @@ const CHANGES = {
   nothing: {},
   updates: { updates: [{ id: idOf(8), state: "running" }] },
   steps: {
-    steps: [{ task_id: idOf(8), position: 0, id: "a", state: "running", reason: "", attempt: 1 }],
+    steps: [{
+      task_id: idOf(8),
+      position: 0,
+      id: "a",
+      state: "running",
+      reason: "",
+      attempt: 1,
+      round: 1,
+    }],
   },
   ended: { ended_steps: [{ task_id: idOf(8), state: "failed", reason: "", finished_at: 1 }] },
   retries: {
