@@ -77,6 +77,8 @@ export type TaskRecord = {
   /** The task whose end started this one. */
   readonly parent_id: string | null;
   readonly retry_of: string | null;
+  /** Who had it retried; there if it is a retry. */
+  readonly retried_by?: string;
   readonly created_at: string;
   readonly started_at: string | null;
   readonly finished_at: string | null;
@@ -136,6 +138,8 @@ export type DeliveryRecord = {
   /** How many further headers it had; absent if there were none. */
   readonly headers_left_off?: number;
   readonly redelivery_of: string | null;
+  /** Who had it fired or redelivered; there if somebody had. */
+  readonly by?: string;
   /** When retention deleted its body; absent if it did not delete it. */
   readonly body_deleted_at?: string;
   /** Absent if there was exactly one event. */

@@ -6,7 +6,9 @@
  */
 
 import Type from "typebox";
+import type { AskedBy } from "../base/asked_by.ts";
 import type { DataDir } from "../base/data_dir.ts";
+import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import { findOtherWriter } from "../base/private_files.ts";
 import { RegularFile } from "../base/regular_file.ts";
@@ -57,6 +59,18 @@ function clientOf({ headers }: Request): Pick<Caller, "client"> {
 /** The name of a caller together with its program: `socket (console)`. */
 export function withClient(name: string, client = ""): string {
   return client === "" ? name : `${name} (${client})`;
+}
+
+/** Whether a caller is anybody who can open the socket: nobody in particular. */
+export function isBareSocket({ name, person }: Pick<Caller, "name" | "person">): boolean {
+  return name === "socket" && person === undefined;
+}
+
+/** A caller, as records name who asked for something. */
+export function askedBy(caller: Caller): AskedBy {
+  const { name, client, person } = caller;
+  const called = withClient(isBareSocket(caller) ? "an operator" : name, client);
+  return { called, ...defined({ person }) };
 }
 
 const UdsPolicy = compileSchema(

@@ -92,6 +92,7 @@ export async function describeTask(facts: TaskFacts): Promise<string> {
       ["Directory", text(view["directory"])],
       ["Delivery", delivery],
       ["Retry of", text(view["retry_of"])],
+      ["Retried by", text(view["retried_by"])],
       ["Follows", text(view["parent_id"])],
       ["Answers", answersText(answers)],
       ["Created", ago(view["created_at"], now)],

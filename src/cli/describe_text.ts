@@ -242,6 +242,7 @@ export function describeDelivery({ view, now }: Facts): string {
       ["Key", key === "" ? "" : `${key} of secretstore/${text(view["secret_store"])}`],
       ["Task", task],
       ["Redelivery of", text(view["redelivery_of"])],
+      [text(view["redelivery_of"]) === "" ? "Fired by" : "Redelivered by", text(view["by"])],
       ["Received", `${ago(view["received_at"], now)}, ${view["body_bytes"]} bytes`],
       ["Headers", headersText(view)],
     ]),

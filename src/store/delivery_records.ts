@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { AskedBy } from "../base/asked_by.ts";
 import type { DedupTimes } from "../resources/dedup_times.ts";
 import type { Coverage } from "../signatures/coverage.ts";
 import type { VerifyFailure } from "../signatures/scheme.ts";
@@ -102,6 +103,11 @@ export interface DeliveryDetail {
   readonly why?: Unwaited;
   /** Delivery that was redelivered. */
   readonly redeliveryOf?: string;
+  /**
+   * Who had it fired or redelivered; absent for any other delivery, and in records of earlier
+   * versions.
+   */
+  readonly by?: AskedBy;
   /**
    * Whether the trigger accepts unsigned requests (`allowUnsigned`), so that nothing checked the
    * sender.

@@ -5,6 +5,7 @@
  */
 
 import type { FailureKind } from "../agents/agent_failure.ts";
+import type { AskedBy } from "../base/asked_by.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Coverage } from "../signatures/coverage.ts";
 import type { ListQuery } from "./list_query.ts";
@@ -92,6 +93,7 @@ export interface RetryOf {
   readonly id: string;
   /** The task to retry, which has ended. */
   readonly of: string;
+  readonly by: AskedBy;
   /**
    * The plan, if the old task had none; its names may differ from those of the old task.
    */
@@ -255,6 +257,8 @@ export interface Task {
   readonly parentId: string;
   /** Task that it retries; empty for none. */
   readonly retryOf: string;
+  /** Who had it retried; absent if it is no retry, and in records of earlier versions. */
+  readonly retriedBy?: AskedBy;
   /** Number of tasks before it in a chain of task triggers. */
   readonly depth: number;
   /** Its own directory, while that exists; empty otherwise. */

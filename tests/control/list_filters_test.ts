@@ -140,6 +140,7 @@ Deno.test("tasks of a delivery, a parent or a retried task, named as people name
   const again = { of: taskIdOf(2), kept: [], keepDirectory: false, staysOnNode: false, now: NOW };
   const plan = { hash: "h1", json: '{"steps":[]}' };
   await store.retryTask({
+    by: { called: "ada" },
     id: taskIdOf(3),
     planned: { workflow: "ci", workspace: "repo", plan },
     ...again,

@@ -13,16 +13,16 @@ import { until } from "../helpers/until.ts";
 
 const OPEN = { webhook: { allowUnsigned: true } };
 
-const person = (name: string, groups: string[] = []): Manifest => ({
+const person = (name: string, groups: string[] = [], role = "read_only"): Manifest => ({
   kind: "Person",
   metadata: { name },
-  spec: { role: "read_only", groups },
+  spec: { role, groups },
 });
 
 function workflow(name: string, approval: Record<string, unknown>, before = "true"): Manifest {
   const steps = [
     { id: "a", run: before },
-    { id: "ok", approval: { ask: "Deploy {{ payload.n }}?", ...approval } },
+    { id: "ok", approval: { ask: "Deploy {{ default(payload.n, 0) }}?", ...approval } },
     { id: "b", run: "true" },
   ];
   return { kind: "Workflow", metadata: { name }, spec: { steps } };
@@ -111,6 +111,66 @@ programTest("two people approve, each once, and everybody is told the truth", as
   match(audit, new RegExp(`task/${id}.ok approved ${digest} cli`));
   match(audit, /eve is not among those who may answer/);
 });
+
+programTest(
+  "four eyes: who fired, redelivered or retried it is known, and is refused",
+  async () => {
+    await using daemon = await startDaemon(ONE_PROGRAM);
+    const names = ["ada", "bob", "eve"];
+    await daemon.apply(
+      ...names.map((name) => person(name, ["ops"], "operator")),
+      workflow("ship", { by: ["@ops"], fourEyes: true }),
+      trigger("ship", { ...OPEN, workflow: "ship" }),
+    );
+    const [ada = {}, bob = {}, eve = {}] = await Promise.all(
+      names.map((one) => tokenOf(daemon, one)),
+    );
+    const waitingTask = async (known: readonly string[]) => {
+      const id = await until("another task waits", async () => {
+        const open = await daemon.json("get", "approvals") as Listed[];
+        return open.find(({ task_id: one }) => !known.includes(one))?.task_id;
+      });
+      const digest = await digestOf(daemon, id);
+      const answer = async (verb: string, env: Record<string, string>) => {
+        const args = ["task", verb, id, "ok", "--digest", digest, "--yes"];
+        const { stdout, stderr } = await daemon.svc(args, { env });
+        return `${stdout}${stderr}`;
+      };
+      return { id, answer };
+    };
+
+    const fired = await daemon.svc(["trigger", "fire", "ship"], { env: ada });
+    equal(fired.code, 0, fired.stderr);
+    const first = await waitingTask([]);
+    match(await first.answer("approve", ada), /ada has started the task, and somebody else has to/);
+    match(await first.answer("reject", bob), /rejected/);
+    equal((await daemon.svc(["task", "wait", first.id])).code, 1);
+
+    equal((await daemon.svc(["task", "retry", first.id], { env: bob })).code, 0);
+    const second = await waitingTask([first.id]);
+    match(await second.answer("approve", ada), /ada has started the task/);
+    match(await second.answer("approve", bob), /bob has retried the task/);
+    match(await second.answer("approve", eve), /approved, and the task goes on/);
+    equal((await daemon.svc(["task", "wait", second.id])).code, 0);
+    match((await daemon.svc(["describe", `task/${second.id}`])).stdout, /\nRetried by: +bob\n/);
+
+    const [delivery] = await daemon.json("get", "deliveries") as { readonly id: string }[];
+    const again = await daemon.svc(["delivery", "redeliver", delivery?.id ?? ""], { env: eve });
+    equal(again.code, 0, again.stderr);
+    const third = await waitingTask([first.id, second.id]);
+    match(await third.answer("approve", eve), /eve has redelivered the task/);
+    match(await third.answer("approve", ada), /ada has started the task/);
+    match(await third.answer("approve", bob), /approved, and the task goes on/);
+    const [newest] = await daemon.json("get", "deliveries") as { readonly id: string }[];
+    const shown = await daemon.svc(["describe", `delivery/${newest?.id}`]);
+    match(shown.stdout, /\nRedelivered by: +eve\n/);
+
+    // Nobody in particular may be any of them.
+    equal((await daemon.svc(["task", "retry", third.id])).code, 0);
+    const last = await waitingTask([first.id, second.id, third.id]);
+    match(await last.answer("approve", bob), /whether bob is somebody else than an operator/);
+  },
+);
 
 programTest("a rejection ends it, and an admin answers for others with a token", async () => {
   await using daemon = await startDaemon(ONE_PROGRAM);

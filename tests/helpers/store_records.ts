@@ -198,6 +198,7 @@ export function retry(
   more: Partial<RetryOf> = {},
 ): Promise<Task> {
   return store.retryTask({
+    by: { called: "ada" },
     id: taskIdOf(n),
     of: taskIdOf(of),
     kept: [],

@@ -124,7 +124,7 @@ Deno.test("query, method and remote are there for conditions, keys and templates
 
   const stored = await rig.store.readDelivery(claimed.task.deliveryId);
   if (stored === undefined) throw new Error("no delivery");
-  const redelivered = await redeliverOne(stored, rig.host);
+  const redelivered = await redeliverOne(stored, { called: "ada" }, rig.host);
   equal(redelivered.outcome, "accepted");
 });
 

@@ -295,7 +295,7 @@ test("a failure for one trigger is recorded there, and does not affect the other
   }));
   const stored = await rig.store.readDelivery(skipped?.delivery_id ?? "");
   ok(stored !== undefined);
-  const again = await redeliverOne(stored, rig.host);
+  const again = await redeliverOne(stored, { called: "ada" }, rig.host);
   equal(again.outcome, "accepted");
   deepEqual((await rig.tasks()).map(({ trigger }) => trigger).sort(), ["every", "opened"]);
 });

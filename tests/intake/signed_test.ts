@@ -120,7 +120,10 @@ Deno.test("a redelivery, a test and a backtest know what was signed", async () =
   };
   // Nothing is worked out, and nothing stored, for who does not ask.
   equal(deliveries.find((one) => one.trigger === "by-header")?.detail.signed, undefined);
-  equal((await redeliverOne(await storedOf("by-signed"), rig.host)).outcome, "accepted");
+  equal(
+    (await redeliverOne(await storedOf("by-signed"), { called: "ada" }, rig.host)).outcome,
+    "accepted",
+  );
 
   const host = { ...rig.host, status: () => ({ webhookUrl: "http://127.0.0.1" }) };
   const { stages } = await tryTrigger(
@@ -172,7 +175,7 @@ Deno.test("a delivery that another SecretStore verified counts as signed by noth
   }
   const stored = await rig.store.readDelivery(delivery?.id ?? "");
   ok(stored);
-  const { outcome, reason } = await redeliverOne(stored, rig.host);
+  const { outcome, reason } = await redeliverOne(stored, { called: "ada" }, rig.host);
   deepEqual([outcome, reason], [
     "filtered",
     "the condition failed: no signature covers payload",

@@ -90,7 +90,7 @@ async function store(
 async function redeliver(rig: Rig, id: string) {
   const stored = await rig.store.readDelivery(id);
   ok(stored);
-  return await redeliverOne(stored, rig.host);
+  return await redeliverOne(stored, { called: "ada" }, rig.host);
 }
 
 function explained(rig: Rig, id: string) {

@@ -39,7 +39,7 @@ Deno.test("a delivery that a Connection vouches for needs no signature, and says
   equal(explainAuthentication(delivery), 'passed by Connection "tidepool", which fetched it');
   const stored = await rig.store.readDelivery(delivery.id);
   ok(stored !== undefined);
-  equal((await redeliverOne(stored, rig.host)).outcome, "accepted");
+  equal((await redeliverOne(stored, { called: "ada" }, rig.host)).outcome, "accepted");
   const again = (await rig.deliveries()).map(checkedBy);
   deepEqual(again, ["connection", "connection"]);
 });

@@ -51,6 +51,7 @@ Deno.test("a task is announced as it is stored, claimed, changed and ended; a fa
   deepEqual(take(), [["recordsChanged", { record, id }]]);
   await rejects(
     store.retryTask({
+      by: { called: "ada" },
       id: taskIdOf(2),
       of: id,
       now: 1,

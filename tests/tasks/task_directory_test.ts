@@ -435,6 +435,7 @@ test("worktree: a retry goes on in the directory it takes over, and removes it i
   await rig.store.finishTask({ taskId: task.id, state: "failed", reason: "x", now: Date.now() });
   await Deno.writeTextFile(`${task.directory}/ok`, "");
   const again = await rig.store.retryTask({
+    by: { called: "ada" },
     id: taskIdOf(99),
     of: task.id,
     keepDirectory: true,

@@ -267,6 +267,7 @@ function About({ task }: { readonly task: TaskRecord }) {
           : <Link to={["trigger", task.project, task.trigger]}>{task.trigger}</Link>,
         "Delivery": linked("delivery", task.delivery_id),
         "Retry of": linked("task", task.retry_of),
+        "Retried by": task.retried_by,
         "Started by": linked("task", task.parent_id),
         "Workspace": task.workspace,
         "Directory": directory === undefined ? undefined : <code>{directory}</code>,

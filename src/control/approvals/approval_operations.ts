@@ -6,7 +6,7 @@
 
 import type { APPROVAL_OPERATIONS } from "../../api/approval_operations.ts";
 import type { Input, Output } from "../../api/operations.ts";
-import { type Caller, withClient } from "../../auth/caller.ts";
+import { askedBy, type Caller, isBareSocket } from "../../auth/caller.ts";
 import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Handlers } from "../server/server.ts";
@@ -83,19 +83,14 @@ function checkForced(reason: string, caller: Caller): void {
   if (reason.trim() === "" || reason.length > MAX_REASON) {
     throw new AppError("invalid", `A reason has 1 to ${MAX_REASON} characters`);
   }
-  if (caller.role === "admin" && caller.name !== "socket") return;
+  if (caller.role === "admin" && !isBareSocket(caller)) return;
   throw new AppError(
     "refused",
     "Only a token with the role admin answers in the place of others, never the bare socket",
   );
 }
 
-function answererOf({ name, client, role, person }: Caller): Answerer {
-  const isSocket = name === "socket" && person === undefined;
-  return {
-    role,
-    called: isSocket ? withClient("an operator", client) : withClient(name, client),
-    ...defined({ person }),
-    ...isSocket ? { isSocket } : {},
-  };
+function answererOf(caller: Caller): Answerer {
+  const { role } = caller;
+  return { role, ...askedBy(caller), ...isBareSocket(caller) ? { isSocket: true } : {} };
 }

@@ -44,7 +44,8 @@ export async function findStarters(taskId: string, host: StartersHost): Promise<
       break;
     }
     if (task.retryOf !== "") {
-      found.push({ did: "retried", called: `the one who retried task ${task.retryOf}` });
+      const { called = `the one who retried task ${task.retryOf}`, person } = task.retriedBy ?? {};
+      found.push({ did: "retried", called, ...defined({ person }) });
     }
     if (task.deliveryId !== "") found.push(...await ofDelivery(task.deliveryId, host));
     at = task.retryOf || task.parentId;
@@ -56,10 +57,19 @@ async function ofDelivery(id: string, { store, catalog }: StartersHost): Promise
   const stored = await store.readDelivery(id);
   if (stored === undefined) return [{ did: "started", called: `the one who sent delivery ${id}` }];
   const { delivery } = stored;
-  const { redeliveryOf } = delivery.detail;
+  const { redeliveryOf, by } = delivery.detail;
+  const isByHand = delivery.source === MANUAL;
+  if (redeliveryOf === undefined && isByHand && by !== undefined) {
+    return [{ did: "started", ...by }];
+  }
+  const { called = `the one who redelivered delivery ${redeliveryOf}`, person } = by ?? {};
   const again: Starter[] = redeliveryOf === undefined
     ? []
-    : [{ did: "redelivered", called: `the one who redelivered delivery ${redeliveryOf}` }];
+    : [{ did: "redelivered", called, ...defined({ person }) }];
+  // Who fired it by hand is known of the first delivery.
+  if (redeliveryOf !== undefined && isByHand) {
+    return [...again, ...await ofDelivery(redeliveryOf, { store, catalog })];
+  }
   if (OF_NOBODY.has(delivery.source)) return again;
   return [...again, senderOf(stored, catalog)];
 }

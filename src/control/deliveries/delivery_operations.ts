@@ -21,6 +21,6 @@ export function deliveryHandlers(
   return {
     "delivery.explain": ({ id }) => explain(id, host),
     "delivery.show": (input) => showDelivery(input, host),
-    "delivery.redeliver": (input, _caller, signal) => redeliver(input, host, signal),
+    "delivery.redeliver": (input, caller, signal) => redeliver(input, caller, { host, signal }),
   };
 }

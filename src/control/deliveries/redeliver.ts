@@ -7,6 +7,8 @@
 
 import type { RedeliveryLine } from "../../api/delivery_operations.ts";
 import type { Input } from "../../api/operations.ts";
+import { askedBy, type Caller } from "../../auth/caller.ts";
+import type { AskedBy } from "../../base/asked_by.ts";
 import { AppError, toAppError } from "../../base/errors.ts";
 import { redeliverOne, type RedeliveryHost } from "../../intake/tools/redeliver.ts";
 import type { Delivery } from "../../store/delivery_records.ts";
@@ -31,18 +33,20 @@ const PAGE_SIZE = 500;
 type Selection = Input<"delivery.redeliver">;
 
 /**
- * Redelivers one delivery or those that match, oldest first; yields a line for each.
+ * Redelivers one delivery or those that match for a caller, oldest first; yields a line for each.
  *
  * @throws {AppError} `not_found` when the id has no delivery; `usage` when the request has neither
  * an id nor a filter.
  */
 export async function* redeliver(
   input: Selection,
-  host: RedeliverHost,
-  signal: AbortSignal,
+  caller: Caller,
+  { host, signal }: { readonly host: RedeliverHost; readonly signal: AbortSignal },
 ): AsyncGenerator<RedeliveryLine> {
+  const by = askedBy(caller);
   if (input.id !== undefined) {
-    return yield await redeliverLine((await findStored(input.id, host.store)).delivery.id, host);
+    const { delivery } = await findStored(input.id, host.store);
+    return yield await redeliverLine(delivery.id, by, host);
   }
   checkFilters(input);
   await host.rejections.flush();
@@ -50,7 +54,7 @@ export async function* redeliver(
   yield { total: ids.length };
   for (const id of ids) {
     if (signal.aborted) return;
-    yield input.dry_run === true ? { delivery_id: id } : await redeliverLine(id, host);
+    yield input.dry_run === true ? { delivery_id: id } : await redeliverLine(id, by, host);
   }
 }
 
@@ -91,13 +95,17 @@ function canRedeliver({ outcome, via }: Delivery, asked: string | undefined): bo
   return outcome === "accepted" || outcome === "filtered" || outcome === "skipped";
 }
 
-async function redeliverLine(id: string, host: RedeliverHost): Promise<RedeliveryLine> {
+async function redeliverLine(
+  id: string,
+  by: AskedBy,
+  host: RedeliverHost,
+): Promise<RedeliveryLine> {
   try {
     const stored = await host.store.readDelivery(id);
     if (stored === undefined) {
       return { delivery_id: id, error: "its headers and body are no longer stored" };
     }
-    const { id: newId, outcome, reason, taskIds } = await redeliverOne(stored, host);
+    const { id: newId, outcome, reason, taskIds } = await redeliverOne(stored, by, host);
     return { delivery_id: id, new_delivery_id: newId, outcome, reason, task_ids: taskIds };
   } catch (error) {
     return { delivery_id: id, error: toAppError(error).message };

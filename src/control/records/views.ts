@@ -54,6 +54,7 @@ export function taskView(task: ExplainedTask): TaskRecord {
     delivery_id: task.deliveryId || null,
     parent_id: task.parentId || null,
     retry_of: task.retryOf || null,
+    ...defined({ retried_by: task.retriedBy?.called }),
     created_at: rfc3339(task.createdAt),
     started_at: time(task.startedAt),
     finished_at: time(task.finishedAt),
@@ -128,6 +129,7 @@ export function deliveryView(delivery: Delivery): DeliveryRecord {
     header_names: delivery.detail.headerNames,
     ...defined({ headers_left_off: delivery.detail.headersLeftOff }),
     redelivery_of: delivery.detail.redeliveryOf ?? null,
+    ...defined({ by: delivery.detail.by?.called }),
     ...(delivery.detail.bodyDeletedAt === undefined
       ? {}
       : { body_deleted_at: rfc3339(delivery.detail.bodyDeletedAt) }),

@@ -50,13 +50,14 @@ export async function* cancelMatching(
 }
 
 /**
- * Retries the tasks that match and have not been retried yet, oldest first; failed ones if the
- * input gives no state.
+ * Retries the tasks that match and have not been retried yet for a caller, oldest first; failed ones
+ * if the input gives no state.
  *
  * @throws {AppError} `usage` without a filter, or for tasks that have not ended.
  */
 export async function* retryMatching(
   { dry_run: dryRun = false, ...filter }: Input<"task.retry.matching">,
+  caller: Caller,
   { host, signal }: { readonly host: TasksHost; readonly signal: AbortSignal },
 ): AsyncGenerator<MatchingLine> {
   const states = filter.state === undefined ? ["failed" as const] : ENDED;
@@ -67,7 +68,7 @@ export async function* retryMatching(
     if (again === undefined) tasks.push(task);
   }
   yield* forEach(tasks, { dryRun, signal }, async ({ id }) => {
-    const { id: newId, note } = await retryTask({ id }, host);
+    const { id: newId, note } = await retryTask({ id }, caller, host);
     return { new_task_id: newId, ...defined({ note: note || undefined }) };
   });
 }

@@ -38,8 +38,9 @@ export function taskHandlers(
     "task.continue": (input, caller) => continueTask(input, caller, host),
     "task.cancel.matching": (input, caller, signal) =>
       cancelMatching(input, caller, { host, signal }),
-    "task.retry.matching": (input, _caller, signal) => retryMatching(input, { host, signal }),
-    "task.retry": (input) => retryTask(input, host),
+    "task.retry.matching": (input, caller, signal) =>
+      retryMatching(input, caller, { host, signal }),
+    "task.retry": (input, caller) => retryTask(input, caller, host),
     "task.inbox": (input) => readInbox(input, host),
     "task.inbox.send": (input, caller) => sendToInbox(input, caller, host),
     "task.workspace": (input) => taskWorkspace(input, host),

@@ -6,6 +6,7 @@
  */
 
 import type { Input, Output } from "../../api/operations.ts";
+import { askedBy, type Caller } from "../../auth/caller.ts";
 import { AppError } from "../../base/errors.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
 import type { NodeStore } from "../../store/node_store.ts";
@@ -26,13 +27,14 @@ interface RetryPlan extends Pick<RetryOf, "planned" | "kept" | "keepDirectory" |
 }
 
 /**
- * Stores a task that repeats another one.
+ * Stores a task that repeats another one, for a caller.
  *
  * @throws {AppError} `conflict` when the task has not ended or something it needs is still missing;
  * `usage` when it has no step `from`.
  */
 export async function retryTask(
   { id, from }: Input<"task.retry">,
+  caller: Caller,
   host: TasksHost,
 ): Promise<Output<"task.retry">> {
   const task = await findTask(id, host.store);
@@ -51,6 +53,7 @@ export async function retryTask(
     ...again,
     id: host.newId(),
     of: task.id,
+    by: askedBy(caller),
     now: host.clock.now(),
   });
   return {

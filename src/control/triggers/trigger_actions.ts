@@ -6,6 +6,7 @@
 
 import type { Input, Output } from "../../api/operations.ts";
 import type { Fired, TRIGGER_OPERATIONS } from "../../api/trigger_operations.ts";
+import { askedBy, type Caller } from "../../auth/caller.ts";
 import { utf8 } from "../../base/bytes.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
@@ -46,7 +47,7 @@ export function triggerHandlers(
     "trigger.backtest": (input, _caller, signal) => backtestTrigger(input, host, signal),
     "trigger.send": (input, caller) => sendToTrigger(input, caller, host),
     "trigger.sign": (input, caller) => signForTrigger(input, caller, host),
-    "trigger.fire": (input) => fireByHand(input, host),
+    "trigger.fire": (input, caller) => fireByHand(input, caller, host),
     "trigger.suspend": (input) => setSuspended(input, true, host),
     "trigger.resume": (input) => setSuspended(input, false, host),
   };
@@ -59,14 +60,22 @@ export function triggerHandlers(
  */
 async function fireByHand(
   { name, project: wanted, payload, headers: given = {} }: Input<"trigger.fire">,
+  caller: Caller,
   host: TriggerActionHost,
 ): Promise<Fired> {
   const { project } = findResource(kind, { project: wanted, name }, host.catalog);
   const trigger = host.triggers.named({ project, trigger: name });
   const id = host.newId();
   const headers = lowerCase(given);
-  const event = { trigger, id, source: MANUAL, payload: parseFired(payload, trigger), headers };
-  const { outcome, reason, taskId } = await fire({ ...event, body: utf8(payload) }, host);
+  const { outcome, reason, taskId } = await fire({
+    trigger,
+    id,
+    source: MANUAL,
+    payload: parseFired(payload, trigger),
+    body: utf8(payload),
+    headers,
+    by: askedBy(caller),
+  }, host);
   const condition = outcome === "filtered" ? trigger.resource.spec.event.filter?.condition : "";
   return {
     trigger: name,

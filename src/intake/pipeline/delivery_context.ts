@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { AskedBy } from "../../base/asked_by.ts";
 import type { WallClock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import type { NewId } from "../../base/ids.ts";
@@ -56,6 +57,8 @@ export class DeliveryContext {
   signed: Coverage | undefined;
   /** Delivery that is sent again. */
   redeliveryOf: string | undefined;
+  /** Who had it fired or sent again. */
+  by: AskedBy | undefined;
   /** Method of an unsigned handshake; absent for any other request. */
   handshakeMethod: string | undefined;
   /** The `source` of the delivery; that of its trigger if absent. */
@@ -130,6 +133,7 @@ export class DeliveryContext {
       stages: this.#stages,
       condition,
       redeliveryOf: this.redeliveryOf,
+      by: this.by,
       connection: this.connection,
       failure: this.failure,
       unsigned: this.unsigned ? true : undefined,

@@ -6,6 +6,7 @@
  * @module
  */
 
+import type { AskedBy } from "../../base/asked_by.ts";
 import { findText, utf8 } from "../../base/bytes.ts";
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
@@ -51,6 +52,8 @@ export interface FiredEvent {
   readonly depth?: number;
   /** Delivery that is sent again. */
   readonly redeliveryOf?: string;
+  /** Who had it fired or sent again; absent if nobody had. */
+  readonly by?: AskedBy;
 }
 
 /**
@@ -60,12 +63,13 @@ export interface FiredEvent {
  */
 export async function fire(event: FiredEvent, host: FireHost): Promise<EventOutcome> {
   const { trigger, payload, body = utf8(toJson(payload)), headers = {} } = event;
-  const { once, cursor, redeliveryOf } = event;
+  const { once, cursor, redeliveryOf, by } = event;
   const context = new DeliveryContext({ ...event, via: "internal", clock: host.clock, remote: "" });
   context.trigger = trigger;
   context.bodyBytes = body.length;
   context.cameWith(headers);
   context.redeliveryOf = redeliveryOf;
+  context.by = by;
   const admitted = await admit([toTriggerEvent(event, context)], host);
   context.passed("decided");
   const [outcome] = await host.store.recordDelivery({

@@ -6,6 +6,7 @@
  * @module
  */
 
+import type { AskedBy } from "../../base/asked_by.ts";
 import { AppError } from "../../base/errors.ts";
 import { isJsonObject } from "../../base/json.ts";
 import {
@@ -46,17 +47,18 @@ export interface RedeliveryResult {
 }
 
 /**
- * Redelivers a delivery; the new one and its tasks are on disk when the promise resolves.
+ * Redelivers a delivery for somebody; the new one and its tasks are on disk when the promise resolves.
  *
  * @throws {AppError} `refused` if it cannot be redelivered: it is a handshake, it came through Slack's
  * endpoint, or its content is not stored; what the pipeline throws.
  */
 export async function redeliverOne(
   stored: StoredDelivery,
+  by: AskedBy,
   host: RedeliveryHost,
 ): Promise<RedeliveryResult> {
   const { delivery } = stored;
-  if (delivery.via === "internal") return await fireAgain(stored, host);
+  if (delivery.via === "internal") return await fireAgain(stored, by, host);
   if (delivery.via === "chat") throw await useReplay(delivery, host.store);
   const { id, remote, outcome } = delivery;
   if (outcome === "rejected" && stored.content === undefined) {
@@ -69,6 +71,7 @@ export async function redeliverOne(
   const trigger = host.triggers.named(delivery);
   const context = new DeliveryContext({ id: host.newId(), clock: host.clock, remote });
   context.redeliveryOf = id;
+  context.by = by;
   context.trigger = trigger;
   if (outcome === "handshake") throw startsNothing(id);
   const request = storedRequest(stored, context);
@@ -122,7 +125,11 @@ async function useReplay(
 }
 
 /** Fires a stored event again that no request brought: it has no platform, plugins or sender. */
-async function fireAgain(stored: StoredDelivery, host: RedeliveryHost): Promise<RedeliveryResult> {
+async function fireAgain(
+  stored: StoredDelivery,
+  by: AskedBy,
+  host: RedeliveryHost,
+): Promise<RedeliveryResult> {
   const { delivery } = stored;
   const { source } = delivery;
   const trigger = host.triggers.named(firedName(delivery));
@@ -135,6 +142,7 @@ async function fireAgain(stored: StoredDelivery, host: RedeliveryHost): Promise<
     body,
     headers,
     redeliveryOf: delivery.id,
+    by,
     trigger,
     ...(isJsonObject(payload) && source === "task"
       ? await findChainPosition(payload, host.store)

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { AskedBy } from "../../base/asked_by.ts";
 import { defined } from "../../base/defined.ts";
 import {
   type Coverage,
@@ -35,6 +36,7 @@ import type { SqlSession } from "./session.ts";
 export const TASK_COLUMNS = `tasks.id, tasks.project, tasks."trigger", tasks.workflow,
   tasks.workspace, tasks.state, tasks.reason, tasks.delivery_id, tasks.plan_hash, tasks.created_at,
   tasks.started_at, tasks.finished_at, tasks.restarts, tasks.parent_id, tasks.retry_of,
+  tasks.retried_by,
   tasks.depth, tasks.directory, tasks.cancel_reason, tasks.active_ms`;
 
 /** The states of a task that has ended. */
@@ -75,6 +77,7 @@ export function toTask(row: Row, stored: StoredSteps): Task {
     restarts: number(row, "restarts"),
     parentId: textOrEmpty(row, "parent_id"),
     retryOf: textOrEmpty(row, "retry_of"),
+    ...(row["retried_by"] === null ? {} : { retriedBy: json(row, "retried_by") as AskedBy }),
     depth: number(row, "depth"),
     directory: textOrEmpty(row, "directory"),
     ...(row["node"] === undefined || row["node"] === "" ? {} : { node: text(row, "node") }),

@@ -177,6 +177,7 @@ Deno.test("the thread follows a retry of its task, and not one of a task it has 
   const [first] = await rig.finish("failed");
   const retry = (id: string, of: string) =>
     store.retryTask({
+      by: { called: "ada" },
       id,
       of,
       kept: [],

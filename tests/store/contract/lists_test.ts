@@ -249,8 +249,8 @@ eachStore("listTasks: by delivery, parent and the task they retry", async (store
   const now = AT(9);
   const again = { of: taskIdOf(4), kept: [], keepDirectory: false, staysOnNode: false, now };
   const planned = { workflow: "ci", workspace: "repo", plan: PLAN };
-  await store.retryTask({ id: taskIdOf(5), planned, ...again });
-  await store.retryTask({ id: taskIdOf(6), planned, ...again });
+  await store.retryTask({ id: taskIdOf(5), by: { called: "ada" }, planned, ...again });
+  await store.retryTask({ id: taskIdOf(6), by: { called: "ada" }, planned, ...again });
   const list = async (query: Partial<TaskQuery>) =>
     numbers(await store.listTasks({ limit: 9, ...query }));
   deepEqual(await list({ delivery: idOf(4) }), [6, 5, 4], "retries are on its event");

@@ -47,6 +47,7 @@ eachStore("a retry, and a task that is put back, keep their priority", async (st
   await store.finishTask({ taskId: taskIdOf(1), state: "failed", reason: "", now: T0 });
   for (const n of [2, 3]) await accept(store, n);
   await store.retryTask({
+    by: { called: "ada" },
     id: taskIdOf(9),
     of: taskIdOf(1),
     kept: [],

@@ -39,6 +39,7 @@ eachStore(
   async (store) => {
     await ended(store, 1, { receivedAt: 10 });
     await store.retryTask({
+      by: { called: "ada" },
       id: taskIdOf(2),
       of: taskIdOf(1),
       kept: [],

@@ -43,6 +43,7 @@ eachStore("pruneSourceEvents keeps the event in whose thread a retry answers", a
   await store.claimTasks(1, 1);
   await store.finishTask({ taskId: taskIdOf(1), state: "failed", reason: "", now: 2 });
   await store.retryTask({
+    by: { called: "ada" },
     id: taskIdOf(2),
     of: taskIdOf(1),
     kept: [],

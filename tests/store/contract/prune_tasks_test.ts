@@ -62,6 +62,7 @@ eachStore(
   async (store) => {
     await ended(store, 1);
     await store.retryTask({
+      by: { called: "ada" },
       id: taskIdOf(2),
       of: taskIdOf(1),
       kept: [],

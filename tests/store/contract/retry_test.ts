@@ -42,6 +42,7 @@ eachStore(
       restarts: 0,
       parentId: "parent",
       retryOf: taskIdOf(1),
+      retriedBy: { called: "ada" },
       depth: 3,
       directory: "",
       cancelReason: "",

@@ -93,6 +93,7 @@ twoDaemonsTest("a placed task is taken over like any other", async (daemons) => 
 twoDaemonsTest("a retry that keeps a directory runs where that is", async ({ a, b }) => {
   const retry = (n: number, of: number) =>
     a.retryTask({
+      by: { called: "ada" },
       id: taskIdOf(n),
       of: taskIdOf(of),
       kept: [],
@@ -119,6 +120,7 @@ twoDaemonsTest("a retry that keeps steps runs where what they made is", async (d
   await finish(a, 1);
   const retry = (n: number, staysOnNode: boolean) =>
     b.retryTask({
+      by: { called: "ada" },
       id: taskIdOf(n),
       of: taskIdOf(1),
       keepDirectory: false,
@@ -156,6 +158,7 @@ twoDaemonsTest(
     await a.setTaskDirectory(taskIdOf(1), "/data/of/a");
     await finish(a, 1);
     await a.retryTask({
+      by: { called: "ada" },
       id: taskIdOf(3),
       of: taskIdOf(1),
       kept: [],
@@ -292,6 +295,6 @@ twoDaemonsTest("a task says for which nodes it waits, and which one ran it", asy
   deepEqual([ended?.readiness, ended?.nodeName], [undefined, "b"]);
   const kept = [step(0, "succeeded")];
   const retry = { id: taskIdOf(2), of: taskIdOf(1), kept, keepDirectory: false, now: 10 };
-  const { readiness } = await a.retryTask({ ...retry, staysOnNode: true });
+  const { readiness } = await a.retryTask({ ...retry, by: { called: "ada" }, staysOnNode: true });
   deepEqual(readiness, { is: "ready", nodes: ["b"], onlyNode: "b" });
 });

@@ -280,6 +280,7 @@ const CALLS: Calls = {
     run(db, {
       id: taskIdOf(90),
       of: T1,
+      by: { called: "ada" },
       kept: [],
       keepDirectory: false,
       staysOnNode: false,

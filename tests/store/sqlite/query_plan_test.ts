@@ -44,6 +44,7 @@ async function useTasks(db: Watched): Promise<void> {
   const id = first?.task.id ?? "";
   await METHODS.finishTask(db, { taskId: id, state: "failed", reason: "", now: 5, followed: true });
   await METHODS.retryTask(db, {
+    by: { called: "ada" },
     id: taskIdOf(90),
     of: id,
     kept: [],

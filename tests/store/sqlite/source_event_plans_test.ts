@@ -70,6 +70,7 @@ async function use(db: Database): Promise<void> {
   await METHODS.claimTasks(db, 1, 1);
   await METHODS.finishTask(db, { taskId: taskIdOf(0), state: "failed", reason: "", now: 1 });
   await METHODS.retryTask(db, {
+    by: { called: "ada" },
     id: taskIdOf(5),
     of: taskIdOf(0),
     kept: [],

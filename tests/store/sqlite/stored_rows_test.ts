@@ -30,6 +30,7 @@ Deno.test("a plan lives as long as tasks have it", async () => {
   await accept(store, 1);
   await accept(store, 2, { plan: { hash: "h2", json: '{"steps":[]}' } });
   await store.retryTask({
+    by: { called: "ada" },
     id: taskIdOf(5),
     of: await endedTask(store, 1),
     kept: [],
@@ -55,6 +56,7 @@ Deno.test("the plan of a retried task is counted once its first one is gone", as
   const { store, path } = temp;
   await accept(store, 1);
   await store.retryTask({
+    by: { called: "ada" },
     id: taskIdOf(2),
     of: await endedTask(store, 1),
     kept: [],

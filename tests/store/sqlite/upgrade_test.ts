@@ -122,6 +122,7 @@ Deno.test("the tasks of an upgraded database are retried and removed like others
   makeOldDatabase(path);
   await using store = await openStore(path);
   await store.retryTask({
+    by: { called: "ada" },
     id: taskIdOf(20),
     of: taskIdOf(0),
     kept: [],

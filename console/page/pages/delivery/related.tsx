@@ -45,8 +45,8 @@ export function Related({ delivery, again }: {
           <ul class="plain">
             {redelivery_of !== null && (
               <li>
-                This is <Link to={["delivery", redelivery_of]}>an earlier delivery</Link>{" "}
-                that was sent again
+                This is <Link to={["delivery", redelivery_of]}>an earlier delivery</Link> that{" "}
+                {delivery.by === undefined ? "was" : `${delivery.by} had`} sent again
               </li>
             )}
             {[...new Set(originals)].map((one) => (

@@ -92,15 +92,15 @@ BEGIN
   IF made.retries IS NOT NULL THEN
     INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
       plan_hash, payload, created_at, parent_id, retry_of, depth, directory, node, readiness, gate,
-      gate_max, workspace_max, priority)
+      gate_max, workspace_max, priority, retried_by)
     SELECT one.id, old.project, old."trigger", coalesce(one.workflow, old.workflow), one.workspace,
       'pending', '', old.delivery_id, one.plan_hash, old.payload, one.created_at, old.parent_id,
       old.id, old.depth, CASE WHEN one.keeps_directory THEN old.directory END,
       CASE WHEN one.stays_on_node THEN old.node ELSE '' END, one.readiness, old.gate, old.gate_max,
-      one.workspace_max, old.priority
+      one.workspace_max, old.priority, one.retried_by
     FROM json_to_recordset(made.retries) AS one(id text, "of" text, workflow text, workspace text,
       workspace_max bigint, plan_hash text, created_at bigint, keeps_directory boolean,
-      stays_on_node boolean, readiness bigint)
+      stays_on_node boolean, readiness bigint, retried_by text)
     JOIN tasks AS old ON old.id = one."of"
     WHERE old.id = ANY (${idsOf("made.retries", '"of"')});
   END IF;

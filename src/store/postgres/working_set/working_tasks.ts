@@ -133,7 +133,7 @@ export class WorkingTasks implements TaskRows {
   }
 
   insertRetry(
-    { id, of, planned, kept, keepDirectory, staysOnNode, now }: RetryOf,
+    { id, of, by, planned, kept, keepDirectory, staysOnNode, now }: RetryOf,
     { planHash, limits, readiness }: PlannedRetry,
   ): void {
     if (planned !== undefined) this.#usePlan(planned.plan);
@@ -148,6 +148,7 @@ export class WorkingTasks implements TaskRows {
       keeps_directory: keepDirectory,
       stays_on_node: staysOnNode,
       readiness: READINESS[readiness],
+      retried_by: JSON.stringify(by),
     });
     if (keepDirectory) this.setDirectory(of, "");
     for (const step of kept) this.saveStep(id, step);

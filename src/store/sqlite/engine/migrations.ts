@@ -148,6 +148,10 @@ const MIGRATIONS: readonly string[] = [
   -- Name of the Person in whose place the token acts.
   ALTER TABLE control_tokens ADD COLUMN person TEXT;
   `,
+  `
+  -- JSON: who had a task retried.
+  ALTER TABLE tasks ADD COLUMN retried_by TEXT;
+  `,
 ];
 
 /** The version of the schema this program writes. */

@@ -160,10 +160,10 @@ export class SqliteTaskRows implements TaskRows {
     this.db.run(
       `INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
          plan_hash, payload, created_at, parent_id, retry_of, depth, directory, readiness, gate,
-         gate_max, workspace_max, priority)
+         gate_max, workspace_max, priority, retried_by)
        SELECT ?1, project, "trigger", COALESCE(?2, workflow), ?3, 'pending', '', delivery_id, ?4,
          payload, ?5, parent_id, id, depth, CASE WHEN ?6 = 1 THEN directory END, ?7, gate, gate_max,
-         ?8, priority
+         ?8, priority, ?10
        FROM tasks WHERE id = ?9`,
       retry.id,
       retry.planned?.workflow ?? null,
@@ -174,6 +174,7 @@ export class SqliteTaskRows implements TaskRows {
       READINESS[readiness],
       workspace.max ?? null,
       retry.of,
+      JSON.stringify(retry.by),
     );
     if (retry.keepDirectory) this.setDirectory(retry.of, "");
     for (const step of retry.kept) this.saveStep(retry.id, step);
