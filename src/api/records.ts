@@ -42,12 +42,13 @@ export type ReachedHostView = {
 /** The reason why a task waits; fields that do not apply are absent. */
 export type WaitsForView = {
   /**
-   * A worker, a certain node, what the machine is short of, a time, room, the next attempt, a turn of
-   * an agent, an answer of people, or the end of a pause.
+   * A worker, a certain node, what the machine is short of, room, the next attempt, a turn of an agent,
+   * the end of a pause, or, in a step, a time, an event, a message or an answer of people.
    */
   readonly what:
     | ("worker" | "node" | "machine" | "debounce" | "rate_limit")
-    | ("concurrency" | "max_parallel" | "retry" | "agent" | "time" | "pause" | "approval");
+    | ("concurrency" | "max_parallel" | "retry" | "agent" | "pause")
+    | ("time" | "event" | "message" | "approval");
   /** RFC 3339. */
   readonly until?: string;
   /** The task that it waits for; of several, the oldest. */

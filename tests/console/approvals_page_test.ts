@@ -38,6 +38,24 @@ browserTest("a question is shown as text with its fields, and answered once", as
   await using browser = await startBrowser();
   const page = await browser.open(served.link);
 
+  await t.step(
+    "the first screen and the page of its task say what waits, and for whom",
+    async () => {
+      const questions = page.getByRole("region", { name: "Questions" });
+      await questions.getByText(`Deploy ${MARKUP} to production?`).waitFor();
+      const waiting = page.getByRole("region", { name: "Waiting" });
+      await waiting.getByText(/^step ok asks socket until /).waitFor();
+      await picture(page, "now-waiting");
+      await waiting.getByRole("link", { name: "deploy" }).click();
+      const waits = page.getByRole("region", { name: "Waits", exact: true });
+      await waits.getByText(/asks socket until /).waitFor();
+      await picture(page, "task-waiting");
+      await waits.getByRole("link", { name: "Answer" }).click();
+      await page.getByRole("heading", { name: "deploy: ok" }).waitFor();
+      await page.getByText("1 of socket").waitFor();
+    },
+  );
+
   await t.step("the list names it, and leads to it", async () => {
     await page.getByRole("link", { name: "Approvals" }).first().click();
     const link = page.getByRole("link", { name: `Deploy ${MARKUP} to production?` });

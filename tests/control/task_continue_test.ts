@@ -35,7 +35,7 @@ controlTest("a wait is listed, and ended by hand, once, in the audit", async ({ 
   });
   deepEqual((await client.call("get", { what: "waits", trigger: "other" })).items, []);
   const [task] = (await client.call("get", { what: "tasks", state: "waiting" })).items;
-  equal(task?.["reason"], `waits in step deploy until ${new Date(DUE).toISOString()}`);
+  equal(task?.["reason"], `step deploy waits until ${new Date(DUE).toISOString()}`);
   deepEqual(task?.["waits_for"], {
     what: "time",
     until: new Date(DUE).toISOString(),

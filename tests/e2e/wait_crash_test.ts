@@ -44,7 +44,7 @@ programTest(
     await waiting(daemon, 2);
     const listed = await daemon.svc(["get", "waits"]);
     equal(listed.stdout.split("\n").filter((line) => / pause +time /.test(line)).length, 2);
-    match((await daemon.svc(["get", "task", one])).stdout, /waits in step pause until /);
+    match((await daemon.svc(["get", "task", one])).stdout, /step pause waits until /);
     match((await daemon.svc(["status"])).stdout, /0 running, 0 pending, 2 waiting/);
     match((await daemon.svc(["task", "plan", one])).stdout, /pause +waits 10m/);
     const described = (await daemon.svc(["describe", `task/${one}`])).stdout;

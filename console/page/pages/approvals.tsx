@@ -57,6 +57,15 @@ function progressOf({ answers, need }: ApprovalView): string {
   return `${answers.filter(({ answer }) => answer === "approved").length} of ${need}`;
 }
 
+/** How many answers are missing, and whose can be among them: `1 of bob, @ops`. */
+function missingIn({ answers, need, by }: ApprovalView): string {
+  const approved = answers.filter(({ answer }) => answer === "approved");
+  const left = by.filter((entry) =>
+    !approved.some(({ by: who }) => who === entry || who.startsWith(`${entry} (`))
+  );
+  return `${need - approved.length} of ${left.join(", ")}`;
+}
+
 /** The screen of all open questions. */
 export function ApprovalsPage() {
   const records = useRecords<ApprovalView>({ what: "approvals" });
@@ -145,6 +154,7 @@ function Shown({ approval, answered }: {
           "Task": <Link to={["task", task]}>{task}</Link>,
           "Who may": <Text value={by.join(", ")} />,
           "Answers": `${progressOf(approval)}${need > 1 ? ", from different people" : ""}`,
+          "Missing": ended === null ? <Text value={missingIn(approval)} /> : undefined,
           "Four eyes": approval.four_eyes ? "not by those who started the task" : undefined,
           "Fails": ended === null ? <Until at={approval.due_at} /> : undefined,
           "Guards against": PROTECTION[approval.protection],

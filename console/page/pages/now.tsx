@@ -1,5 +1,5 @@
 /**
- * The first screen: the problems that need a person, then figures and charts of the load.
+ * The first screen: the problems that need a person, then figures and charts of the load, and what waits.
  *
  * @module
  */
@@ -16,6 +16,7 @@ import { Tiles } from "../parts/tiles.tsx";
 import { status } from "../data/status.ts";
 import { Budgets } from "./now/budgets.tsx";
 import { Needs } from "./now/needs.tsx";
+import { Waiting } from "./now/waiting.tsx";
 
 /** The screen of problems, figures and charts. */
 export function NowPage() {
@@ -31,6 +32,7 @@ export function NowPage() {
       {state?.counts["triggers"] === 0 && <FirstSteps />}
       <Needs paths={state?.unknown_paths ?? []} />
       {state !== undefined && <Figures state={state} stats={figures.shown?.stats} />}
+      <Waiting />
       <Budgets />
       <Charts figures={figures} />
       {state !== undefined && <Nodes state={state} />}

@@ -100,6 +100,7 @@ function Task({ task }: { readonly task: TaskRecord }) {
         <RetryAction task={task} />
         {!isOver && <CancelAction task={task} />}
       </div>
+      <Waits task={id} steps={steps} />
       <HeldOf task={id} />
       {steps.length > 0 && (
         <Steps
@@ -127,6 +128,29 @@ function Task({ task }: { readonly task: TaskRecord }) {
       <Inbox task={task} />
       <Command line={isOver ? `svc describe task ${id}` : `svc task logs ${id} --follow`} />
     </article>
+  );
+}
+
+/** The steps that wait, with what a person can do about each; nothing if none does. */
+function Waits({ task, steps }: { readonly task: string; readonly steps: readonly Step[] }) {
+  const waiting = steps.filter(({ state, plan }) => state === "waiting" && plan !== undefined);
+  if (waiting.length === 0) return null;
+  return (
+    <section class="panel" aria-labelledby="waits-title">
+      <h2 id="waits-title">Waits</h2>
+      <ul class="plain">
+        {waiting.map(({ id, plan, record }) => (
+          <li key={id}>
+            Step <code>{id}</code> <Text value={record?.reason ?? ""} cell />{" "}
+            {plan?.kind === "approval"
+              ? <Link to={["approvals", task, id]} class="button">Answer</Link>
+              : plan?.kind === "wait" && (
+                <Command line={`svc task continue ${task} ${id} --reason "…"`} />
+              )}
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 

@@ -116,18 +116,12 @@ function waiting(
   const time = until === undefined ? {} : { until: rfc3339(until) };
   if (agent === undefined) {
     const record = wait === undefined ? undefined : steps[wait.position];
-    const step = record?.id;
-    if (record !== undefined && wait?.kind === "approval") {
-      // its reason says whom it asks, and until when
-      const text = `step ${record.id} ${record.reason}`;
-      return { text, view: { what: "approval", ...time, step: record.id } };
-    }
-    const where = step === undefined ? "" : ` in step ${step}`;
     const when = time.until === undefined ? "" : ` until ${time.until}`;
-    return {
-      text: `waits${where}${when}`,
-      view: { what: "time", ...time, ...defined({ step }) },
-    };
+    // Its reason says whom it asks or what for it waits, and until when.
+    const said = record?.reason || `waits${when}`;
+    const text = record === undefined ? said : `step ${record.id} ${said}`;
+    const view = { what: wait?.kind ?? "time", ...time, ...defined({ step: record?.id }) };
+    return { text, view };
   }
   const texts = {
     seat: `waits for agent ${agent}, whose turns are all taken (maxParallel)`,

@@ -1,11 +1,12 @@
 /**
- * The problems that need a person, across the whole width of the first screen: failed tasks,
- * refused deliveries, messages that are held, lost answers, broken Connections, and requests to addresses that no trigger
- * has.
+ * The problems that need a person, across the whole width of the first screen: questions of approvals,
+ * failed tasks, refused deliveries, messages that are held, lost answers, broken Connections, and
+ * requests to addresses that no trigger has.
  *
  * @module
  */
 
+import type { ApprovalView } from "../../../../src/api/approval_operations.ts";
 import type { DeliveryRecord, TaskRecord } from "../../../../src/api/records.ts";
 import type { Status } from "../../../../src/api/status_operations.ts";
 import type { Connection } from "../../data/connections.ts";
@@ -32,16 +33,16 @@ export function Needs({ paths }: { readonly paths: Status["unknown_paths"] }) {
   });
   const lost = useRecords<Message>({ what: "outbox", state: "failed" });
   const held = useRecords<Message>({ what: "outbox", state: "held" });
+  const asked = useRecords<ApprovalView>({ what: "approvals" });
   const connections = useResources<Connection>({ what: "connections" });
   const broken = connections.items.filter(({ status }) => status.fault !== null);
   const unknown = useUnknown(paths);
   const since = String(SINCE_SECS);
-  const isLoading = [tasks, refused, lost, held, connections].some(({ loading }) => loading);
-  const all = [tasks, refused, lost, held, connections];
+  const all = [asked, tasks, refused, lost, held, connections];
+  const isLoading = all.some(({ loading }) => loading);
   const isFine = !isLoading && all.every(({ error }) => error === undefined) &&
-    tasks.items.length + refused.items.length + lost.items.length + held.items.length +
-          broken.length +
-          unknown.length === 0;
+    [asked.items, tasks.items, refused.items, lost.items, held.items, broken, unknown]
+      .every(({ length }) => length === 0);
   return (
     <section class="needs panel" aria-label="Needs attention">
       <h2>Needs attention</h2>
@@ -49,9 +50,16 @@ export function Needs({ paths }: { readonly paths: Status["unknown_paths"] }) {
       {isFine && (
         <p class="fine">
           Nothing. Since yesterday no task has failed, no delivery was rejected and no answer was
-          lost.
+          lost. Nothing waits for people.
         </p>
       )}
+      <Troubles
+        title="Questions"
+        troubles={troublesOf(asked.items, question)}
+        count={countOf(asked)}
+        error={asked.error}
+        all={<Link to={["approvals"]}>Show all</Link>}
+      />
       <HeldForYou held={held} />
       <Troubles
         title="Failed tasks since yesterday"
@@ -112,6 +120,17 @@ function HeldForYou({ held }: { readonly held: Records<Message> }) {
 
 function countOf({ items, more }: Records<unknown>): string {
   return `${items.length}${more === undefined ? "" : "+"}`;
+}
+
+function question({ id, task_id, workflow, step, by, ask, opened_at }: ApprovalView): Wrong {
+  return {
+    what: `${workflow}: ${step}`,
+    of: `for ${by.join(", ")}`,
+    why: ask,
+    to: ["approvals", task_id, step],
+    at: opened_at,
+    key: id,
+  };
 }
 
 function taskTrouble(
