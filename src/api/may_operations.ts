@@ -1,12 +1,14 @@
 /**
- * The operations that say what a task may do at a forge, and what is left of it.
+ * The operations by which a task looks: what it may do at a forge, what is left of it, and how a commit
+ * stands there.
  *
  * @module
  */
 
-import { FORGE_WORDS, type ForgeName, ofForge } from "../base/forge_names.ts";
+import { type CheckState, FORGE_WORDS, type ForgeName, ofForge } from "../base/forge_names.ts";
 import type { Hold, OutputName } from "../resources/may.ts";
-import { defineOperation, json, TASK } from "./operation.ts";
+import { OWN_TASK } from "./answer_operations.ts";
+import { defineOperation, json, TASK, TEXT } from "./operation.ts";
 
 /** What is left of one output in a task. */
 export interface OutputLeft {
@@ -40,15 +42,43 @@ export interface TaskMay {
   readonly refused: readonly { readonly output: OutputName; readonly why: string }[];
 }
 
+/** How a commit stands by its checks. */
+export interface CommitChecks {
+  readonly task_id: string;
+  readonly repository: string;
+  /** Its whole id. */
+  readonly commit: string;
+  /** `none` if nothing has looked at it yet. */
+  readonly state: CheckState | "none";
+  /** How many checks stand so. */
+  readonly counts: Readonly<Record<CheckState, number>>;
+  /** At most 100: the red ones first, then those that run. Names and addresses are from outside. */
+  readonly checks: readonly {
+    readonly name: string;
+    readonly state: CheckState;
+    /** The word of the forge, such as `timed_out`. */
+    readonly said: string;
+    /** Its page; `null` if it has none. */
+    readonly url: string | null;
+  }[];
+}
+
 function mayAt(forge: ForgeName) {
   const { title } = FORGE_WORDS[forge];
   return {
+    checks: defineOperation({
+      summary: `How a commit stands at ${title} by its checks`,
+      input: { task: TASK, commit: TEXT },
+      output: json<CommitChecks>(),
+      role: "read_only",
+      grants: OWN_TASK,
+    }),
     may: defineOperation({
       summary: `What a task may do at ${title}, and what is left of it`,
       input: { task: TASK },
       output: json<TaskMay>(),
       role: "read_only",
-      grants: { step: { own: "task", in: "task" } },
+      grants: OWN_TASK,
       tool: {
         for: "step",
         description:

@@ -99,6 +99,18 @@ export const STATUS_STATES = ["pending", "success", "failure", "error"] as const
 /** One of {@linkcode STATUS_STATES}. */
 export type StatusState = typeof STATUS_STATES[number];
 
+/** How one check of a commit stands; that of a commit is one of them, or `none`. */
+export type CheckState = "green" | "red" | "pending";
+
+/** How a commit stands by its checks: one red check makes it red, also while others run. */
+export function stateOfChecks(
+  checks: readonly { readonly state: CheckState }[],
+): CheckState | "none" {
+  if (checks.length === 0) return "none";
+  const has = (wanted: CheckState) => checks.some(({ state }) => state === wanted);
+  return has("red") ? "red" : has("pending") ? "pending" : "green";
+}
+
 /** The reactions, as GitHub names them. */
 export const REACTIONS = [
   "+1",

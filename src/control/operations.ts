@@ -32,6 +32,7 @@ import { outputHandlers } from "./output_operations.ts";
 import { pauseHandlers } from "./pause_operations.ts";
 import { recordHandlers } from "./record_operations.ts";
 import { type AuditedOutputsHost, withAuditedOutputs } from "./outputs/audited_outputs.ts";
+import { commitChecks } from "./outputs/commit_checks.ts";
 import { type MayHost, taskMay } from "./outputs/task_may.ts";
 import { explainingTasks } from "./records/explained_tasks.ts";
 import { recordType } from "./records/records.ts";
@@ -123,6 +124,8 @@ export function controlOperations(
       }, host),
       "github.may": (input, caller) => taskMay({ forge: "github", input, caller }, host),
       "gitlab.may": (input, caller) => taskMay({ forge: "gitlab", input, caller }, host),
+      "github.checks": (input, caller) => commitChecks({ forge: "github", input, caller }, host),
+      "gitlab.checks": (input, caller) => commitChecks({ forge: "gitlab", input, caller }, host),
       ...connectionHandlers(host),
       ...outboxHandlers(host),
       ...mcpHandlers(host),

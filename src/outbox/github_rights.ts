@@ -1,5 +1,5 @@
 /**
- * The rights that an App of GitHub needs for each kind of message. Pure.
+ * The rights that an App of GitHub needs for each kind of message, and to read checks. Pure.
  *
  * @module
  */
@@ -27,6 +27,11 @@ const RIGHTS: Readonly<Record<string, RightsOf>> = {
   "github-label": () => ISSUE,
   "github-review": () => ({ needs: { pull_requests: "write" } }),
   "github-check": () => ({ needs: { checks: "write" }, likes: { pull_requests: "read" } }),
+  // Runs of Actions tell which of several suites is the newest.
+  "github-checks": () => ({
+    needs: { checks: "read", statuses: "read" },
+    likes: { actions: "read" },
+  }),
 };
 
 /**

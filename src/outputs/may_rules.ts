@@ -53,6 +53,7 @@ export interface LimitsOf {
   readonly status: NamedLimits;
   readonly react: OutputLimits;
   readonly check: NamedLimits & { readonly max: number };
+  readonly checks: OutputLimits;
   readonly pull: ChangeLimits & {
     /** Patterns of branches; only the default branch of the repository where absent. */
     readonly base?: readonly string[];
@@ -116,6 +117,7 @@ const LIMITS: { readonly [Name in OutputName]: (may: ForgeMay) => LimitsOf[Name]
     ...namesOf(may.check),
     hold: holdOf(may),
   }),
+  checks: () => ({ hold: "never" }),
   pull: (may) => {
     const { base, branch = "svc/", draft = true, title = "", repository, ...pull } = may.pull ?? {};
     return {

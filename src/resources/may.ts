@@ -1,5 +1,5 @@
 /**
- * `may` of a Workflow: what its tasks may do at a forge beside reading, how often, and on which paths. A
+ * `may` of a Workflow: what its tasks may do at a forge, how often, and on which paths. A
  * plan copies it, so that nothing which is applied later widens a task.
  *
  * @module
@@ -14,7 +14,10 @@ import { errorAt, type FieldPath, type Finding, warningAt } from "./resource.ts"
 
 const CLOSED = { additionalProperties: false };
 
-/** What a task may do at a forge; each is a field of `may.github`, and all but `check` of `may.gitlab`. */
+/**
+ * What a task may do at a forge; each is a field of `may.github`, and all but `check` of `may.gitlab`.
+ * `checks` reads, all others write.
+ */
 export const OUTPUTS = [
   "comment",
   "status",
@@ -25,6 +28,7 @@ export const OUTPUTS = [
   "label",
   "review",
   "check",
+  "checks",
 ] as const;
 /** One of {@linkcode OUTPUTS}. */
 export type OutputName = typeof OUTPUTS[number];
@@ -129,6 +133,7 @@ const forgeFields = (forge: ForgeName, repository: Type.TString) => ({
     ),
     hold: Type.Optional(Hold),
   }, CLOSED)),
+  checks: Type.Optional(Type.Enum(["read"], { title: "read" })),
 });
 
 const GitHubMay = Type.Object({

@@ -189,6 +189,8 @@ const NOT_AUDITED: Readonly<Record<Exclude<OperationName, AuditedName>, string>>
   "source.replay": "svc get shows what it did",
   "source.bind": "svc get shows what it did",
   "slack.reply": "svc get shows what it did",
+  "github.checks": "changes nothing",
+  "gitlab.checks": "changes nothing",
   "github.may": "changes nothing",
   "gitlab.may": "changes nothing",
   "github.comment": "svc get shows what it did",

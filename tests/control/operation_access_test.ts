@@ -86,6 +86,11 @@ const AT_FORGE = {
   label: { ...OPERATE, step: "own", input: ({ task }: Named) => ({ task, add: ["x"] }) },
   review: { ...OPERATE, step: "own", input: ({ task }: Named) => ({ task, body: "x" }) },
   may: { role: "read_only", step: "own", input: ({ task }: Named) => ({ task }) },
+  checks: {
+    role: "read_only",
+    step: "own",
+    input: ({ task }: Named) => ({ task, commit: CHANGE.start }),
+  },
   push: { ...OPERATE, step: "own", input: ({ task }: Named) => ({ task, ...CHANGE }) },
 } as const;
 const CREATE_PULL = {

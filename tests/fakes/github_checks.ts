@@ -1,6 +1,6 @@
 /**
  * Check runs of the fake GitHub: of Apps only, at most 50 annotations a call, which are added to those
- * that are there.
+ * that are there. Each App has one suite for a commit.
  *
  * @module
  */
@@ -24,6 +24,8 @@ export interface FakeCheckRun {
 
 export class FakeChecks {
   readonly runs: FakeCheckRun[] = [];
+  /** Commits that are nowhere. */
+  readonly unknown = new Set<string>();
   readonly #state: FakeState;
 
   constructor(state: FakeState) {
@@ -78,9 +80,10 @@ export class FakeChecks {
         path: /^\/repos\/([^/]+\/[^/]+)\/commits\/([0-9a-f]+)\/check-runs$/,
         answer: async (request) => {
           const { match: [repository = "", sha = ""], query } = request;
+          const name = query.get("check_name");
           const found = this.runs.filter((run) =>
             run.repository === repository && run.head_sha === sha &&
-            run.name === query.get("check_name")
+            (name === null || run.name === name)
           ).reverse();
           const path = `/repos/${repository}/commits/${sha}/check-runs`;
           const list = page(found.map(shown), request, path);
@@ -88,6 +91,19 @@ export class FakeChecks {
           return Response.json({ total_count: found.length, check_runs }, {
             headers: list.headers,
           });
+        },
+      },
+      {
+        method: "GET",
+        path: /^\/repos\/([^/]+\/[^/]+)\/commits\/([0-9a-f]+)\/check-suites$/,
+        answer: ({ match: [repository = "", sha = ""] }) => {
+          if (this.unknown.has(sha)) return problem(422, `No commit found for SHA: ${sha}`);
+          const apps = new Set(
+            this.runs.filter((run) => run.repository === repository && run.head_sha === sha)
+              .map(({ app }) => app),
+          );
+          const check_suites = [...apps].map((app) => ({ id: suiteOf(app), status: "completed" }));
+          return Response.json({ total_count: check_suites.length, check_suites });
         },
       },
     ];
@@ -120,7 +136,18 @@ function set(run: FakeCheckRun, body: Record<string, unknown>): void {
   run.annotations.push(...output.annotations ?? []);
 }
 
-function shown({ repository: _, annotations, title, summary, app, ...run }: FakeCheckRun) {
+function shown({ repository, annotations, title, summary, app, ...run }: FakeCheckRun) {
   const output = { title, summary, annotations_count: annotations.length };
-  return { ...run, output, app: { slug: app.replace("[bot]", "") } };
+  return {
+    ...run,
+    output,
+    html_url: `https://github.com/${repository}/runs/${run.id}`,
+    app: { slug: app.replace("[bot]", "") },
+    check_suite: { id: suiteOf(app) },
+  };
+}
+
+/** The suite of an App: a number that its name tells. */
+function suiteOf(app: string): number {
+  return [...app].reduce((sum, letter) => sum * 31 % 1_000_003 + letter.charCodeAt(0), 7);
 }

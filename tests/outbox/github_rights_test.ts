@@ -35,3 +35,11 @@ Deno.test("only a change that touches workflows has the right to", () => {
   deepEqual(needs("github-pull"), contents);
   deepEqual(needs("github-pull", {}, { workflows: true }), { ...contents, workflows: "write" });
 });
+
+Deno.test("to read checks takes no right to write", () => {
+  deepEqual(rightsOfMessage({ kind: "github-checks", target: {}, body: {} }), {
+    needs: { checks: "read", statuses: "read" },
+    likes: { actions: "read" },
+  });
+  deepEqual(needs("gitlab-checks"), {});
+});

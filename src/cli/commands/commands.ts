@@ -54,6 +54,7 @@ function forgeRows(forge: ForgeName): readonly Row[] {
       () => import("./forge_may.ts"),
       "served",
     ],
+    ["checks", "show how a commit stands", () => import("./forge_checks.ts"), "served"],
   ];
   return rows.map(([words, summary, load, ...use]) => [
     `${forge} ${words}`,

@@ -12,7 +12,7 @@
 
 import type { Clock } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { ForgeName, ForgeWords, StatusState } from "../../base/forge_names.ts";
+import type { CheckState, ForgeName, ForgeWords, StatusState } from "../../base/forge_names.ts";
 import type { GitRemote } from "../../git/change.ts";
 import type { ApiAccess } from "./api_call.ts";
 import type { RestAnswer, RestCall, RestData, RestFailure } from "./rest.ts";
@@ -169,6 +169,19 @@ export interface ComparedCommit {
   readonly tree: () => Promise<string>;
 }
 
+/** Something that a forge shows beside a commit: a check run, a status, a job or a pipeline. */
+export interface FoundCheck {
+  /** Text from outside, safe to show; at most 200 characters. */
+  readonly name: string;
+  /** Whether svc may have set it itself: the names of those that a task has set tell whether it has. */
+  readonly isSettable: boolean;
+  readonly state: CheckState;
+  /** The word of the forge, such as `timed_out`. */
+  readonly said: string;
+  /** Its page; empty if it has none. */
+  readonly url: string;
+}
+
 /** Facts of a repository. */
 export interface RepositoryFacts {
   readonly defaultBranch: string;
@@ -274,11 +287,21 @@ export interface ForgeBranches {
   compare(from: string, to: string): Promise<Compared>;
 }
 
+/** What has looked at commits. */
+export interface ForgeChecks {
+  /**
+   * The checks of a commit that count now: of several runs of the same thing the newest one. `undefined`
+   * if the forge knows no such commit.
+   */
+  checksOf(sha: string): Promise<readonly FoundCheck[] | undefined>;
+}
+
 /**
  * One repository at a forge. Methods that change something do it once each; a call that fails throws a
  * {@linkcode CallFailed}, unless the result says otherwise. Lists end on their own, see `pagesOf`.
  */
-export interface ForgeRepository extends ForgePeople, ForgeThreads, ForgePulls, ForgeBranches {}
+export interface ForgeRepository
+  extends ForgePeople, ForgeThreads, ForgePulls, ForgeBranches, ForgeChecks {}
 
 /** A forge. */
 export interface Forge {

@@ -24,7 +24,7 @@ export interface AppManifest {
   readonly events: readonly string[];
 }
 
-/** What messages of svc need; each token has the rights of one of them alone. */
+/** What messages of svc need, and reading checks; each token has the rights of one of them alone. */
 const RIGHTS: Rights = {
   metadata: "read",
   contents: "write",
@@ -32,11 +32,10 @@ const RIGHTS: Rights = {
   pull_requests: "write",
   statuses: "write",
   checks: "write",
+  actions: "read", // which of several check suites is the newest
 };
 /** What events need beside them. */
 const RIGHTS_OF_EVENTS: Readonly<Record<string, Rights>> = {
-  workflow_run: { actions: "read" },
-  workflow_job: { actions: "read" },
   deployment: { deployments: "read" },
   deployment_status: { deployments: "read" },
   discussion: { discussions: "read" },

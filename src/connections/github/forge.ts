@@ -9,6 +9,7 @@ import { FORGE_WORDS } from "../../base/forge_names.ts";
 import { objectIn } from "../../base/json.ts";
 import type { Forge } from "../api/forge.ts";
 import { gitHubBranches } from "./branches.ts";
+import { gitHubChecks } from "./checks.ts";
 import { findDoing } from "./doing.ts";
 import { callGitHub } from "./github_client.ts";
 import { gitHubPeople } from "./people.ts";
@@ -34,6 +35,7 @@ export const GITHUB: Forge = {
     ...gitHubThreads(host),
     ...gitHubPulls(host),
     ...gitHubBranches(host),
+    ...gitHubChecks(host),
   }),
   gitRemote: (api, repository, token) => ({
     url: gitUrlOf(api, repository),

@@ -9,6 +9,7 @@ import { FORGE_WORDS } from "../../base/forge_names.ts";
 import { objectIn } from "../../base/json.ts";
 import type { Forge } from "../api/forge.ts";
 import { gitLabBranches } from "./branches.ts";
+import { gitLabChecks } from "./checks.ts";
 import { findDoing } from "./doing.ts";
 import { callGitLab } from "./gitlab_client.ts";
 import { gitLabPeople } from "./people.ts";
@@ -34,6 +35,7 @@ export const GITLAB: Forge = {
     ...gitLabThreads(host),
     ...gitLabPulls(host),
     ...gitLabBranches(host),
+    ...gitLabChecks(host),
   }),
   gitRemote: (api, repository, token) => ({
     url: gitUrlOf(api, repository),

@@ -95,7 +95,7 @@ export async function forgesOf(id: string, host: MayHost): Promise<readonly Forg
 }
 
 /** The repository that a workflow names for a forge. */
-function repositoryIn(may: May | undefined, forge: ForgeName): string | undefined {
+export function repositoryIn(may: May | undefined, forge: ForgeName): string | undefined {
   return may?.[forge]?.pull?.repository ?? may?.[forge]?.issue?.repository;
 }
 
