@@ -26,7 +26,7 @@ import { UnknownPaths } from "../intake/unknown_paths.ts";
 import { TaskTriggerIndex } from "../intake/task.ts";
 import { AnsweredTriggers } from "../outbox/answered_triggers.ts";
 import { Markers } from "../outbox/marker.ts";
-import { type GuardedEvent, OwnEvents } from "../outbox/own_events.ts";
+import { type GuardedEvent, type OwnEvent, OwnEvents } from "../outbox/own_events.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { closeToUnbound } from "../secrets/key_file.ts";
 import type { Keyring } from "../secrets/keyring.ts";
@@ -85,7 +85,7 @@ export interface State extends Core, Storage {
   /** The tokens of Connections to forges. */
   readonly forgeTokens: ForgeTokens;
   /** Why an event starts nothing: it is the daemon's own doing, or its Connection does not cover it. */
-  readonly whyOwn: (event: GuardedEvent & VerifiedEvent) => string | undefined;
+  readonly whyOwn: (event: GuardedEvent & VerifiedEvent) => OwnEvent | undefined;
   /** Why a chain of tasks ends at an event. */
   readonly whyCut: (event: GuardedEvent) => string | undefined;
 
@@ -190,8 +190,10 @@ export async function openState(config: DaemonConfig): Promise<State> {
     ownUsers,
     markers,
     forgeTokens,
-    whyOwn: (event) =>
-      appEvents.whyUncovered(event) ?? whyBeyondKey(event, catalog) ?? ownEvents.whyOwn(event),
+    whyOwn(event) {
+      const reason = appEvents.whyUncovered(event) ?? whyBeyondKey(event, catalog);
+      return reason === undefined ? ownEvents.whyOwn(event) : { reason };
+    },
     whyCut: (event) => ownEvents.whyCut(event),
     rejections,
     unknownPaths,

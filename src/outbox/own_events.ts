@@ -42,8 +42,19 @@ const MAX_CHAIN = { tasks: 5, withinMs: 10 * 60_000 };
 /** Most issues that are remembered. */
 const MAX_CHAINS = 1000;
 
+/** Why an event starts nothing. */
+export interface OwnEvent {
+  /** For the operator. */
+  readonly reason: string;
+  /**
+   * Whether a wait may end by it: the first status that svc sets at GitLab makes a pipeline, and all that
+   * CI from outside says of that commit later is an event of it, in the name of svc's user.
+   */
+  readonly mayEndWaits?: boolean;
+}
+
 /** An event, and the users that tell whose it is. */
-interface OwnEvent {
+interface SentEvent {
   readonly trigger: Resource<TriggerSpec>;
   readonly subject: ForgeSubject;
   /** Id of svc's own user; `undefined` while it is not known. */
@@ -69,23 +80,25 @@ export class OwnEvents {
    * Why an event starts nothing, whatever its filter says: svc's own user or App has caused it by
    * what the daemon did. `undefined` for any other event.
    */
-  whyOwn({ trigger: { resource }, payload }: GuardedEvent): string | undefined {
+  whyOwn({ trigger: { resource }, payload }: GuardedEvent): OwnEvent | undefined {
     const subject = findSubject(payload);
     if (subject === undefined || !isJsonObject(payload)) return undefined;
     const doing = FORGES_BY_NAME[subject.forge].findDoing(payload);
     if (doing === undefined) return undefined;
-    const event: OwnEvent = {
+    const event: SentEvent = {
       trigger: resource,
       subject,
       own: this.#ownUser(resource, subject),
       sender: findAsker(payload)?.id,
     };
     const what = this.#ownDoing(doing, event);
-    return what === undefined ? undefined : `svc's own ${what}: it starts nothing`;
+    if (what === undefined) return undefined;
+    const reason = `svc's own ${what}: it starts nothing`;
+    return doing.what === "status" ? { reason, mayEndWaits: true } : { reason };
   }
 
   /** What of svc's own the event is about, in words; `undefined` if it is not svc's. */
-  #ownDoing(doing: Doing, event: OwnEvent): string | undefined {
+  #ownDoing(doing: Doing, event: SentEvent): string | undefined {
     switch (doing.what) {
       case "comment":
       case "review":
@@ -104,7 +117,7 @@ export class OwnEvents {
 
   #ownText(
     { what, body }: DoingOf<"comment" | "review" | "issue">,
-    event: OwnEvent,
+    event: SentEvent,
   ): string | undefined {
     const { trigger: { project }, subject: { forge, repository, isPull, number: about } } = event;
     // The marker in the text of an issue is older than its number.
@@ -116,7 +129,7 @@ export class OwnEvents {
     return `${what} "${marker.key}" of task ${marker.taskId}`;
   }
 
-  #ownPull({ body, branch, pushed = "" }: DoingOf<"pull">, event: OwnEvent): string | undefined {
+  #ownPull({ body, branch, pushed = "" }: DoingOf<"pull">, event: SentEvent): string | undefined {
     const { trigger, subject: { forge, repository } } = event;
     const place = { forge, project: trigger.project, repository, branch };
     const marker = this.#host.markers.findPull(body, place);
@@ -128,7 +141,7 @@ export class OwnEvents {
     return `${FORGE_WORDS[forge].pull} "${marker.key}" of task ${marker.taskId}`;
   }
 
-  #ownCommit({ message, tree }: DoingOf<"commit">, event: OwnEvent): string | undefined {
+  #ownCommit({ message, tree }: DoingOf<"commit">, event: SentEvent): string | undefined {
     const { trigger: { project }, subject: { forge, repository } } = event;
     // Without the tree there is no MAC to verify, so the user has to be known.
     if (tree === undefined) {
@@ -142,7 +155,7 @@ export class OwnEvents {
   }
 
   /** An event of a new branch names no commit: those that begin as svc's own do are svc's own. */
-  #ownBranch(branch: string, event: OwnEvent): string | undefined {
+  #ownBranch(branch: string, event: SentEvent): string | undefined {
     if (!isByKnownUser(event)) return undefined;
     const { trigger: { project }, subject: { forge } } = event;
     const workflows = this.#host.catalog.list("Workflow", project) as Resource<WorkflowSpec>[];
@@ -225,10 +238,10 @@ export class OwnEvents {
 }
 
 /** True if svc's own user is not known, as for an App without slug: the MAC of the marker proves enough. */
-function mayBeByUser({ own, sender }: OwnEvent): boolean {
+function mayBeByUser({ own, sender }: SentEvent): boolean {
   return own === undefined || sender === own;
 }
 
-function isByKnownUser({ own, sender }: OwnEvent): boolean {
+function isByKnownUser({ own, sender }: SentEvent): boolean {
   return own !== undefined && sender === own;
 }

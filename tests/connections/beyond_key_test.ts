@@ -72,7 +72,10 @@ const github = (name: unknown) => ({ repository: { id: 7, full_name: name } });
 /** What the pipeline decides, and why. */
 async function sent(key: Key, payload: unknown, at = "all") {
   await using rig = await webhookRig({ manifest: MANIFEST });
-  const whyOwn = (event: VerifiedEvent) => whyBeyondKey(event, rig.catalog);
+  const whyOwn = (event: VerifiedEvent) => {
+    const reason = whyBeyondKey(event, rig.catalog);
+    return reason === undefined ? undefined : { reason };
+  };
   Object.assign(rig.host, { whyOwn });
   const body = toJson(payload);
   const answer = await rig.post(`/webhook/${at}`, body, sign(body, KEYS[key]));

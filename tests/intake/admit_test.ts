@@ -192,6 +192,26 @@ Deno.test("admit accepts an event whose workflow is missing, with the reason in 
   match(decision.task.missing ?? "", /Workflow "gone"/);
 });
 
+Deno.test("admit lets waits end by an event that starts nothing only where it says so", async () => {
+  const own = (mayEndWaits: boolean | undefined, options: EventOptions = {}) =>
+    decide({ ...eventOf(options), own: { reason: "ours", ...defined({ mayEndWaits }) } });
+  for (const mayEndWaits of [undefined, false]) {
+    deepEqual((await own(mayEndWaits)).decision, {
+      outcome: "skipped",
+      reason: "ours",
+      why: "own",
+    });
+  }
+  deepEqual((await own(true)).decision, { outcome: "skipped", reason: "ours" });
+  const filtered = await own(true, { condition: "payload.x == 1" });
+  equal(filtered.decision?.outcome, "filtered");
+  deepEqual((await own(undefined, { condition: "payload.x == 1" })).decision, {
+    outcome: "skipped",
+    reason: "ours",
+    why: "own",
+  });
+});
+
 Deno.test("admit hands on a payload of the event's own, and none where the body is it", async () => {
   const ownPayload = new TextEncoder().encode('{"x":1}');
   const own = await decide({ ...eventOf(), ownPayload });

@@ -8,7 +8,7 @@ import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:
 import { EventHub } from "../../src/base/event_hub.ts";
 import { OwnUsers } from "../../src/connections/own_users.ts";
 import { Markers } from "../../src/outbox/marker.ts";
-import { OwnEvents } from "../../src/outbox/own_events.ts";
+import { type GuardedEvent, OwnEvents } from "../../src/outbox/own_events.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import type { Resource } from "../../src/resources/resource.ts";
 import type { TriggerSpec } from "../../src/resources/trigger.ts";
@@ -89,7 +89,10 @@ async function guard(options: { readonly known?: boolean; readonly two?: boolean
   const task = "01JZZZZZZZZZZZZZZZZZ000001";
   const issueMarker = markers.make({ ...place, number: 0 }, { taskId: task, key: "triage/7/x" });
   return {
-    own,
+    own: {
+      whyOwn: (event: GuardedEvent) => own.whyOwn(event)?.reason,
+      whyCut: (event: GuardedEvent) => own.whyCut(event),
+    },
     event,
     change,
     marker,
@@ -109,6 +112,32 @@ Deno.test("an event is our own when its marker is valid and its sender is our us
   equal(own.whyOwn(event(OWN, marker, { number: 8 })), undefined, "at another issue");
   for (const payload of [null, [], {}, { comment: 5 }, { comment: { body: 5 } }]) {
     equal(own.whyOwn(Object.assign(event(OWN, marker), { payload })), undefined);
+  }
+});
+
+Deno.test("what CI says of a commit that svc has pushed is not our own: a wait may end by it", async () => {
+  await using rig = await guard();
+  const { own, change } = rig;
+  const sha = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+  // GitHub names the one who has pushed as the sender; at Gitea a commit has its message beside it.
+  const message = `Fix it\n\nSvc-Task: 01JZZZZZZZZZZZZZZZZZ000001\n`;
+  const commit = { sha, commit: { message }, message };
+  const head = { head_sha: sha, head_branch: "bot/fix-7", head_commit: { id: sha, message } };
+  const payloads: Readonly<Record<string, object>> = {
+    check_run: { action: "completed", check_run: { head_sha: sha, check_suite: head } },
+    check_suite: { action: "completed", check_suite: head },
+    workflow_run: { action: "completed", workflow: {}, workflow_run: head },
+    workflow_job: { action: "completed", workflow_job: head },
+    status: { sha, state: "failure", context: "ci/build", commit, branches: [{ name: "bot/x" }] },
+    "workflow_run of Gitea": {
+      action: "completed",
+      workflow_run: head,
+      pull_request: { ...pullOf(rig.markers), body: "x" },
+    },
+    "status of Gitea": { sha, state: "failure", context: "ci / build (push)", commit },
+  };
+  for (const [name, payload] of Object.entries(payloads)) {
+    equal(own.whyOwn(change(OWN, payload)), undefined, name);
   }
 });
 

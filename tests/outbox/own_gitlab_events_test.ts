@@ -5,7 +5,7 @@
  * @module
  */
 
-import { match, strictEqual as equal } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
 import { EventHub } from "../../src/base/event_hub.ts";
 import { OwnUsers } from "../../src/connections/own_users.ts";
 import { Markers } from "../../src/outbox/marker.ts";
@@ -68,7 +68,8 @@ async function guard({ known = true } = {}) {
     markers,
     place,
     why: (sender: number, payload: Payload, given = {}) =>
-      own.whyOwn(event(sender, payload, given)),
+      own.whyOwn(event(sender, payload, given))?.reason,
+    own: (sender: number, payload: Payload) => own.whyOwn(event(sender, payload)),
     cut: (sender: number, payload: Payload) => own.whyCut(event(sender, payload)),
     [Symbol.asyncDispose]: () => temp[Symbol.asyncDispose](),
   };
@@ -199,6 +200,26 @@ Deno.test("svc's own reaction, approval and status start nothing, those of other
     equal(rig.why(STRANGER, payload), undefined);
     equal(unknown.why(OWN, payload), undefined);
   }
+});
+
+Deno.test("what CI says of a commit of svc's may end a wait, also in the name of svc", async () => {
+  await using rig = await guard();
+  for (const source of ["push", "merge_request_event", "web", "parent_pipeline"]) {
+    for (const status of ["running", "success", "failed"]) {
+      const attributes = { source, status, sha: SHA };
+      const pipeline = { object_kind: "pipeline", object_attributes: attributes };
+      equal(rig.own(OWN, pipeline), undefined, `${source} ${status}`);
+    }
+  }
+  equal(rig.own(OWN, { object_kind: "build", sha: SHA, build_status: "failed" }), undefined);
+  // A status from outside has made the pipeline: that of svc, and then those of CI.
+  const external = { source: "external", status: "failed", sha: SHA };
+  deepEqual(rig.own(OWN, { object_kind: "pipeline", object_attributes: external }), {
+    reason: "svc's own status: it starts nothing",
+    mayEndWaits: true,
+  });
+  const reaction = { object_kind: "emoji", object_attributes: { name: "eyes" }, issue: { iid: 5 } };
+  deepEqual(rig.own(OWN, reaction), { reason: "svc's own reaction: it starts nothing" });
 });
 
 Deno.test("a payload of a fork that names svc's user is not svc's own", async () => {

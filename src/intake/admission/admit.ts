@@ -56,11 +56,19 @@ export interface TriggerEvent {
   /** Id of the task that it starts, if the id is derived from the event. */
   readonly taskId?: string;
   /** Why it starts nothing, whatever its filter says: `whyOwn` of `PipelineHost`. */
-  readonly own?: string;
+  readonly own?: StartsNothing;
   /** Id of the task whose end caused the event, or to whose thread it belongs. */
   readonly parentId?: string;
   /** How many tasks precede it in a chain of task triggers. */
   readonly depth?: number;
+}
+
+/** Why an event starts nothing. */
+export interface StartsNothing {
+  /** For the operator. */
+  readonly reason: string;
+  /** Whether waits may end by it nevertheless, where its trigger takes it; none may if absent. */
+  readonly mayEndWaits?: boolean;
 }
 
 /** Longest chain of tasks that start each other; it ends a loop of task triggers. */
@@ -113,7 +121,10 @@ export function wasPassedOver({ outcome, reason }: Pick<Delivery, "outcome" | "r
 async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecision> {
   const { resource, fault } = event.trigger;
   if (fault !== undefined) throw fault;
-  if (event.own !== undefined) return { outcome: "skipped", reason: event.own, why: "own" };
+  const { own } = event;
+  if (own !== undefined && own.mayEndWaits !== true) {
+    return { outcome: "skipped", reason: own.reason, why: "own" };
+  }
   const share = host.share ?? `${resource.project}/${resource.name}`;
   const scope = scopeOf(eventVariables(event), share);
   const filter = event.inBoundThread === true ? undefined : event.trigger.filter;
@@ -122,6 +133,7 @@ async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecisi
     const why = whyNotTrue(await host.evaluator.evaluate(filter, scope));
     if (why !== undefined) return { outcome: "filtered", reason: `the condition ${why}` };
   }
+  if (own !== undefined) return { outcome: "skipped", reason: own.reason };
   if (resource.spec.suspend === true) {
     const since = suspendedSince(resource);
     const when = since === undefined ? "" : `, since ${rfc3339(since)}`;

@@ -5,7 +5,12 @@
  * @module
  */
 
-import { admit, type AdmitHost, type TriggerEvent } from "../admission/admit.ts";
+import {
+  admit,
+  type AdmitHost,
+  type StartsNothing,
+  type TriggerEvent,
+} from "../admission/admit.ts";
 import type { Admitted } from "../../store/delivery_records.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
 import type { Handshake, PlatformBody } from "../../platforms/platform.ts";
@@ -25,7 +30,7 @@ export interface PipelineHost extends AdmitHost, AuthenticateHost {
    * Why an event starts nothing: svc itself has caused it, or its Connection does not cover it. If
    * absent, no event is such.
    */
-  readonly whyOwn?: (event: TriggerEvent) => string | undefined;
+  readonly whyOwn?: (event: TriggerEvent) => StartsNothing | undefined;
 }
 
 /**
