@@ -45,7 +45,7 @@ export interface Status {
   readonly counts: Readonly<Record<string, number>>;
   readonly queue: {
     readonly pending: number;
-    /** Those of them that wait for room: `concurrency`, `maxParallel`. */
+    /** Those of them that wait for room: `concurrency`, `maxParallel` of a workspace or a project. */
     readonly queued: number;
     /** Those of the pending ones that wait for a time: debounce, rate limit. */
     readonly delayed: number;

@@ -69,6 +69,7 @@ export async function describeResource(facts: Facts): Promise<string> {
     ...(kind === "Trigger" ? triggerLines(facts) : []),
     ["No sandbox", outsideText(texts(status["steps_without_sandbox"]))],
     ...(kind === "Agent" ? agentLines(facts) : []),
+    ["Running", limitText(status["running"], spec["maxParallel"])],
     ["Used by", kind === "Trigger" ? "" : usedBy.join(", ") || "nothing"],
     ["Readable by", texts(status["readable_by"]).map((one) => `plugins of ${one}`).join(", ")],
     ["Applied", `${ago(status["updated_at"], facts.now)}, generation ${status["generation"]}`],
@@ -133,6 +134,11 @@ function agentLines({ view, now }: Facts): Line[] {
     ["In use", `${status["in_use"]}${seats === undefined ? "" : ` of ${seats}`}${waiting}`],
     ["Limited", until === "" ? "" : `until ${until} (for ${left}): ${reason}`],
   ];
+}
+
+/** How many tasks of a Project with a limit run. */
+function limitText(running: unknown, max: unknown): string {
+  return typeof running === "number" ? `${running} of ${max} tasks (maxParallel)` : "";
 }
 
 function nextTimes(times: unknown, now: number): string {

@@ -8,8 +8,16 @@ import Type from "typebox";
 import { BUDGET_FIELDS, checkBudget } from "./budget.ts";
 import { type AnyKind, defineKind } from "./kind.ts";
 
+/** Highest `maxParallel`: more tasks than any number of nodes runs at once. */
+const MAX_PARALLEL = 100_000;
+
 const ProjectSpec = Type.Object({
   description: Type.Optional(Type.String()),
+  maxParallel: Type.Optional(Type.Integer({
+    minimum: 1,
+    maximum: MAX_PARALLEL,
+    title: `how many tasks at once, from 1 to ${MAX_PARALLEL}`,
+  })),
   ...BUDGET_FIELDS,
 }, { additionalProperties: false });
 

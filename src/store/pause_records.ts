@@ -1,5 +1,5 @@
 /**
- * Records of pauses.
+ * Records of what keeps workers from taking ready tasks: pauses, and limits of projects.
  *
  * @module
  */
@@ -16,4 +16,13 @@ export interface Pause {
   readonly pausedAt: number;
   /** When it ends by itself, in milliseconds since the epoch; absent if it does not. */
   readonly until?: number;
+}
+
+/** A project with a limit of tasks that run at once (`maxParallel`). */
+export interface ProjectRoom {
+  readonly project: string;
+  /** Most tasks of it that run at once. */
+  readonly max: number;
+  /** Number of its tasks that living nodes run. */
+  readonly running: number;
 }

@@ -1,10 +1,10 @@
 /**
- * The storage interface for pauses.
+ * The storage interface for what keeps workers from taking ready tasks: pauses, and full projects.
  *
  * @module
  */
 
-import type { Pause } from "./pause_records.ts";
+import type { Pause, ProjectRoom } from "./pause_records.ts";
 
 /** What keeps workers from taking tasks. */
 export interface PauseStore {
@@ -19,4 +19,6 @@ export interface PauseStore {
   listPauses(now: number): Promise<Pause[]>;
   /** Number of tasks that living nodes run, of one project or of all if that is empty. */
   countRunning(project: string): Promise<number>;
+  /** The projects with a limit of tasks (`maxParallel`), by name, and how much of it is used. */
+  listProjectRooms(): Promise<ProjectRoom[]>;
 }

@@ -229,6 +229,7 @@ const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall<Events
   },
   listPauses: "read",
   countRunning: "read",
+  listProjectRooms: "read",
   noteLimit: (events) => events.publish("tasksStored", { replaced: NONE_REPLACED }),
   settleRun: (events) => events.publish("tasksStored", { replaced: NONE_REPLACED }),
   askBudgetsAgain: (events) => events.publish("tasksStored", { replaced: NONE_REPLACED }),

@@ -343,7 +343,7 @@ export interface TaskEnd {
 /** Number of tasks that have not ended, and the age of the oldest pending ones. */
 export interface TaskCounts {
   readonly pending: number;
-  /** Of these, those that have to wait for room (`concurrency`, `maxParallel`). */
+  /** Of these, those that wait for room, in a group, a workspace or a project. */
   readonly queued: number;
   /** Of the pending ones, those that have to wait for a time (debounce, rate limit). */
   readonly delayed: number;

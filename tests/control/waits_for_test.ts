@@ -84,6 +84,21 @@ for (const [readiness, text] of ALONE) {
   });
 }
 
+Deno.test("a ready task waits for room in its project, and for a pause before that", () => {
+  const full = { project: "default", max: 5, running: 5 };
+  const text = "waits for room in project default: 5 of 5 run (maxParallel)";
+  for (const readiness of [{ is: "ready" }, { is: "delayed", until: NOW, by: [] }] as const) {
+    const found = explain(readiness, { rooms: [full] });
+    deepEqual([found?.text, found?.readiness], [text, "queued"]);
+    deepEqual(found?.view, { what: "max_parallel", used: 5, limit: 5 });
+  }
+  equal(textOf({ is: "waiting", until: NOW }, { rooms: [full] }), text);
+  const pause = { project: "", reason: "x", by: "ada", pausedAt: NOW };
+  equal(explain({ is: "ready" }, { rooms: [full], pauses: [pause] })?.readiness, "ready");
+  const others = [{ ...full, running: 4 }, { ...full, project: "shop" }];
+  equal(textOf({ is: "ready" }, { rooms: others }), "waits for a worker (4 of 4 busy)");
+});
+
 Deno.test("a task waits for the machine where no task can begin", () => {
   const own = { workers: 4, busy: 1, shortage: "Too many open files" };
   equal(textOf({ is: "ready" }, { own }), "waits for the machine: Too many open files");

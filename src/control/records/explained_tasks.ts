@@ -39,7 +39,7 @@ export function explainingTasks<
   Given extends
     & Pick<TaskStore, "listTasks" | "findTasks">
     & Pick<NodeStore, "listNodes">
-    & Pick<PauseStore, "listPauses">,
+    & Pick<PauseStore, "listPauses" | "listProjectRooms">,
 >(store: Given, host: ExplainingHost): Given {
   const explain = async (tasks: readonly Task[]): Promise<ExplainedTask[]> => {
     const load = host.worker.load();
@@ -50,7 +50,9 @@ export function explainingTasks<
     const now = host.clock.now();
     const known: KnownWorkers = {
       now,
-      ...(isForWorker ? { pauses: await store.listPauses(now) } : {}),
+      ...(isForWorker
+        ? { pauses: await store.listPauses(now), rooms: await store.listProjectRooms() }
+        : {}),
       own: { ...load, busy: running.size },
       ...(isForWorker && host.shared !== undefined ? { nodes: await store.listNodes() } : {}),
     };

@@ -9,8 +9,9 @@ import { resumeCommand } from "../../api/pause_text.ts";
 import type { WaitsForView } from "../../api/records.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
-import type { Pause } from "../../store/pause_records.ts";
+import type { Pause, ProjectRoom } from "../../store/pause_records.ts";
 import type { NodeRecord } from "../../store/node_records.ts";
+import { isFull } from "../../store/rules/project_rooms.ts";
 import type { Task, TaskReadiness } from "../../store/task_records.ts";
 import { takesTasks } from "./node_faults.ts";
 
@@ -32,11 +33,14 @@ export interface KnownWorkers {
   readonly nodes?: readonly NodeRecord[];
   /** What keeps workers from taking tasks; nothing when absent. */
   readonly pauses?: readonly Pause[];
+  /** The projects with a limit of tasks; none when absent. */
+  readonly rooms?: readonly ProjectRoom[];
 }
 
-/** Those, with the pause of the task, if there is one. */
+/** Those, with what keeps workers from taking the task, if anything does. */
 interface Known extends KnownWorkers {
   readonly pause?: Pause;
+  readonly full?: ProjectRoom;
 }
 
 /** What a task waits for; `undefined` when it has ended, or its steps run. */
@@ -46,7 +50,8 @@ export function whatItWaitsFor(
 ): WaitsFor | undefined {
   const { state, readiness } = task;
   const pause = all.pauses?.find(({ project }) => project === "" || project === task.project);
-  const known: Known = { ...all, ...defined({ pause }) };
+  const full = all.rooms?.find((room) => room.project === task.project && isFull(room));
+  const known: Known = { ...all, ...defined({ pause, full }) };
   if (state === "running") return nextAttempt(task);
   if (readiness === undefined) return undefined;
   switch (readiness.is) {
@@ -138,11 +143,13 @@ function waiting(
 type Ready = Extract<TaskReadiness, { readonly is: "ready" }>;
 
 function ready(task: Ready, known: Known): WaitsFor {
-  return { readiness: "ready", ...forWorker(task, known) };
+  const isQueued = known.pause === undefined && known.full !== undefined;
+  return { readiness: isQueued ? "queued" : "ready", ...forWorker(task, known) };
 }
 
-function forWorker(task: Ready, { own, nodes, pause }: Known): WaitsFor {
+function forWorker(task: Ready, { own, nodes, pause, full }: Known): WaitsFor {
   if (pause !== undefined) return paused(pause);
+  if (full !== undefined) return forRoom(full);
   if (nodes === undefined) {
     const { workers, busy, shortage } = own;
     return shortage === undefined
@@ -165,6 +172,13 @@ function forWorker(task: Ready, { own, nodes, pause }: Known): WaitsFor {
     ? ""
     : ` on ${taking.map(({ name }) => name).join(", ")}`;
   return busyWorkers({ busy, ...defined({ workers }), where });
+}
+
+function forRoom({ project, max, running }: ProjectRoom): WaitsFor {
+  return {
+    text: `waits for room in project ${project}: ${running} of ${max} run (maxParallel)`,
+    view: { what: "max_parallel", used: running, limit: max },
+  };
 }
 
 function paused({ project, reason, by, until }: Pause): WaitsFor {

@@ -36,6 +36,7 @@ import type { IdSearch } from "../../store/id_search.ts";
 import type { ConnectionStore } from "../../store/connection_store.ts";
 import type { KeyUseStore } from "../../store/delivery_store.ts";
 import type { BudgetStore } from "../../store/budget_store.ts";
+import type { PauseStore } from "../../store/pause_store.ts";
 import type { TurnStore } from "../../store/turn_store.ts";
 import type { AuditLog } from "../records/audit_log.ts";
 import { checkFilters, findNamed, findRecordType, listRecords } from "../records/records.ts";
@@ -47,6 +48,7 @@ import {
   type ConnectionViewHost,
   knownConnections,
 } from "./connection_view.ts";
+import { projectColumns, projectStatus, projectUses } from "./project_view.ts";
 import type { ResourceWriter } from "./resource_writer.ts";
 import { projectColumn, resourceView, table } from "../records/views.ts";
 import { StepsOutside } from "./steps_outside.ts";
@@ -62,7 +64,8 @@ export interface QueryHost
   readonly store:
     & (AuditRecorder & ConnectionStore & IdSearch & KeyUseStore & RecordStore)
     & Pick<TurnStore, "listAgentUse">
-    & Pick<BudgetStore, "listBudgetUse">;
+    & Pick<BudgetStore, "listBudgetUse">
+    & Pick<PauseStore, "listProjectRooms">;
   readonly writer: ResourceWriter;
   readonly plugins: PluginHost;
   readonly nextFires: NextFires;
@@ -91,12 +94,14 @@ export async function get(input: GetInput, host: QueryHost): Promise<Listing> {
   const next = await host.nextFires.of(shown, now);
   const known = await knownConnections(shown, host);
   const uses = await agentUses(shown, host);
+  const rooms = await projectUses(shown, host);
   const columns: Column<Resource>[] = [
     { header: "NAME", fit: "name", cell: (resource) => resource.name },
     ...kind.columns,
     ...nextColumns(kind.kind, next, now),
     ...connectionColumns(kind.kind, known, now),
     ...agentColumns(kind.kind, uses, now),
+    ...projectColumns(rooms),
     { header: "AGE", cell: (resource) => shortDuration(now - resource.createdAt) },
     ...(kind.global ? [] : [projectColumn((resource: Resource) => resource.project)]),
   ];
@@ -107,6 +112,7 @@ export async function get(input: GetInput, host: QueryHost): Promise<Listing> {
           ...nextStatus(resource, next),
           ...connectionStatus(resource, known),
           ...agentStatus(resource, uses),
+          ...projectStatus(resource, rooms),
           ...suspendedStatus(resource),
         },
       })
@@ -157,6 +163,7 @@ export async function describe(
     ...nextStatus(resource, next),
     ...connectionStatus(resource, known),
     ...agentStatus(resource, await agentUses([resource], host)),
+    ...projectStatus(resource, await projectUses([resource], host)),
     ...suspendedStatus(resource),
     ...useStatus(resource, host.catalog),
     ...wayStatus(resource, host.catalog),

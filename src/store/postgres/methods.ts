@@ -43,7 +43,7 @@ import {
 } from "./tasks/turn_rows.ts";
 import * as taskCounts from "./tasks/task_counts.ts";
 import { answerOpenWait, endOpenWait } from "./tasks/wait_rows.ts";
-import { pauseClaims } from "./tasks/paused_claims.ts";
+import { pauseClaims } from "./tasks/closed_projects.ts";
 import * as taskLists from "./tasks/task_lists.ts";
 import { changeTasks } from "./working_set/change_tasks.ts";
 
@@ -104,6 +104,7 @@ export const METHODS: { readonly [Name in Separate]: Inside<Name> } = {
   answerWait: answerOpenWait,
   pauseTasks: pauseClaims,
   countRunning: taskCounts.countRunning,
+  listProjectRooms: taskCounts.listProjectRooms,
   pruneDeliveries: deliveryPruning.pruneDeliveries,
   pruneTasks: taskPruning.pruneTasks,
   pruneRecords: retention.pruneRecords,

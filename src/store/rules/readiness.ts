@@ -1,6 +1,7 @@
 /**
  * When a pending task is ready: it is delayed until its time, then queued for room in its group,
- * then for room in its workspace. A task occupies room in each limit it has passed until it ends, so
+ * then for room in its workspace. A ready task may still lack room in its project, which a claim
+ * gives (`project_rooms.ts`). A task occupies room in each limit it has passed until it ends, so
  * each task that ends promotes the next one. One that waits in its midst (`parking.ts`) may have given
  * the room in its workspace back, and is queued for it again when it goes on.
  *

@@ -107,6 +107,7 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   endWaits: over((rows, taskId, now) => rows.closeWaits(taskId, now)),
   pauseTasks,
   countRunning: taskCounts.countRunning,
+  listProjectRooms: taskCounts.listProjectRooms,
   cancelTask: over(cancelTask),
   retryTask: changing(retryTask(taskLists.findTasks)),
   setTaskDirectory: over((rows, taskId, directory) => rows.setDirectory(taskId, directory)),

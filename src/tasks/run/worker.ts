@@ -167,6 +167,7 @@ class Worker implements TaskWorker {
       this.#stopAll();
     }));
     subscriptions.use(events.on("leaseRegained", () => this.kick()));
+    subscriptions.use(events.on("resourcesStored", () => this.kick())); // a project may have more room
     this.kick();
   }
 

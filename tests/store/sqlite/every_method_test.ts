@@ -98,6 +98,7 @@ const CALLS: Calls = {
   listPauses: (run, db) => run(db, 1),
   resumeTasks: (run, db) => run(db, "shop", 1),
   countRunning: (run, db) => run(db, "shop"),
+  listProjectRooms: (run, db) => run(db),
   loadResources: (run, db) => run(db),
   changeResources: async (run, db) => {
     const key = { kind: "Workflow", project: "default", name: "ci" };

@@ -32,7 +32,7 @@ export class Watched extends Database {
   /** The plans of what was given since the last time, by statement. */
   plans(): { sql: string; plan: string[] }[] {
     const given = [...this.statements].filter(([sql]) =>
-      /^\s*(SELECT|INSERT|UPDATE|DELETE)/.test(sql)
+      /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)/.test(sql)
     );
     this.statements.clear();
     return given.map(([sql, values]) => ({
@@ -49,6 +49,8 @@ const BOUNDED: readonly RegExp[] = [
   /^SCAN waits USING (COVERING )?INDEX waits_(open|for_events)$/, // hold the open ones alone
   /^SCAN (dedup_keys|task_ends)$/, // the first ones
   /^SCAN pauses$/, // one for each project that a person pauses
+  /^SCAN (ready|found)$/, // the values that steps in an index find
+  /^SCAN resources USING INDEX resources_limiting$/, // the Projects with a limit alone
   /^SCAN (CONSTANT ROW|json_each VIRTUAL TABLE .*)$/, // what the call itself brings along
 ];
 

@@ -125,7 +125,7 @@ for (const { what, task, waiting, statements } of ENDS) {
   Deno.test(`the end of a task with ${what}: ${statements} statements`, async () => {
     await watched(async (db) => {
       for (let n = 0; n <= waiting; n++) await accept(store(db), n, { task });
-      METHODS.claimTasks(db, 1, 1);
+      await METHODS.claimTasks(db, 1, 1);
       const counted = new Counted(db);
       const end = { taskId: taskIdOf(0), state: "succeeded", reason: "", now: 1 } as const;
       deepEqual(await counted.of(() => METHODS.finishTask(db, end)), statements);
@@ -144,7 +144,7 @@ for (const { what, budgets, statements } of TURNS) {
   Deno.test(`a run of an agent with ${what}: ${statements} statements`, async () => {
     await watched(async (db) => {
       await accept(store(db), 1);
-      METHODS.claimTasks(db, 1, 1);
+      await METHODS.claimTasks(db, 1, 1);
       const counted = new Counted(db);
       const window = { startsAt: 0, endsAt: 9 };
       const amounts = { scope: "agent/a", per: "day", limit: 9, perRun: 1 } as const;

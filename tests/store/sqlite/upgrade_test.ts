@@ -15,6 +15,7 @@ import { rowsOf } from "../../helpers/sqlite_file.ts";
 import { accept, idOf, PLAN, taskIdOf } from "../../helpers/store_records.ts";
 import { tempDir } from "../../helpers/temp_dir.ts";
 import { tempStore } from "../../helpers/temp_store.ts";
+import { limitProject } from "../contract/limited_projects.ts";
 
 const SCHEMA_1 = new URL("../../fixtures/schema_1.sql", import.meta.url);
 
@@ -301,6 +302,32 @@ Deno.test("a turn that was held before an upgrade is held, and no budget counts 
   const asked = { taskId, position: 0, project: "default", agents: [{ name: "claude" }], now: 9 };
   deepEqual(await store.takeTurn(asked), { is: "held", agent: "claude" });
   deepEqual(await store.listBudgetUse("default"), []);
+});
+
+Deno.test("a limit of a project holds for what was ready and ran before an upgrade", async () => {
+  await using dir = await tempDir();
+  const path = `${dir.path}/svc.db`;
+  const old = new Database(path);
+  migrate(old, 17); // as of the version before
+  old.run("INSERT INTO plans VALUES (?, ?)", PLAN.hash, PLAN.json);
+  old.run("INSERT INTO plan_uses VALUES (?, 3)", PLAN.hash);
+  for (const [n, state] of ["running", "pending", "pending"].entries()) {
+    old.run(
+      `INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
+         plan_hash, created_at, priority) VALUES (?, 'shop', 'push', 'ci', 'repo', ?, '', '', ?, 1, ?)`,
+      taskIdOf(n),
+      state,
+      PLAN.hash,
+      n === 2 ? -1 : 0,
+    );
+  }
+  old[Symbol.dispose]();
+  await using store = await openStore(path);
+  await limitProject(store, "shop", 1);
+  deepEqual((await store.claimInterrupted()).map(({ task }) => task.id), [taskIdOf(0)]);
+  deepEqual((await store.claimTasks(9, 1)).tasks, []);
+  await store.finishTask({ taskId: taskIdOf(0), state: "succeeded", reason: "", now: 1 });
+  deepEqual((await store.claimTasks(9, 1)).tasks.map(({ task }) => task.id), [taskIdOf(2)]);
 });
 
 Deno.test("an upgraded database has the schema of a new one", async () => {

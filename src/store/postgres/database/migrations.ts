@@ -174,6 +174,9 @@ const MIGRATIONS: readonly string[] = [
   `
   -- JSON: who had a task retried.
   ALTER TABLE tasks ADD COLUMN retried_by TEXT;
+  -- The Projects that limit how many of their tasks run at once, which each claim reads.
+  CREATE INDEX resources_limiting ON resources (name)
+    WHERE kind = 'Project' AND spec LIKE '%"maxParallel"%';
   `,
 ];
 

@@ -26,7 +26,8 @@ export interface TakenTask extends TaskClaim {
   readonly move?: TaskMove;
 }
 
-const READY = `tasks.state = 'pending' AND tasks.readiness = ${READINESS.ready}`;
+const CAN_BE_TAKEN = `(tasks.state = 'pending' AND tasks.readiness = ${READINESS.ready}
+  OR tasks.state = 'running' AND ${isGoneSql("tasks")})`;
 
 /**
  * A restart is counted in the transaction that takes a task over: the answer may be lost, and the
@@ -52,7 +53,7 @@ export async function takeTasks(
   const rows = await db.all(
     `WITH old AS (
        SELECT id, state, node, directory FROM tasks
-       WHERE id = ANY (?4) AND (${READY} OR (tasks.state = 'running' AND ${isGoneSql("tasks")}))
+       WHERE id = ANY (?4) AND ${CAN_BE_TAKEN}
        FOR UPDATE SKIP LOCKED),
      taken AS (
        ${TAKE}, started_at = COALESCE(started_at, ?3), claimed_at = ?3,
@@ -146,18 +147,28 @@ export async function giveBack(db: Session, claims: readonly TaskClaim[]): Promi
   await db.get("SELECT jobs_put_back(?)", rows.map((row) => text(row, "id")));
 }
 
-/** Which of these tasks wait for a worker, and which another one runs. */
-export async function findOpen(
+/**
+ * Those of these tasks that a claim may take, in the order in which it takes them: they wait for a
+ * worker, or their run is gone.
+ */
+export async function findReady(
   db: Session,
   ids: readonly string[],
-): Promise<{ readonly ready: readonly string[]; readonly running: readonly string[] }> {
+): Promise<{ readonly id: string; readonly project: string }[]> {
   const rows = await db.all(
-    `SELECT id, state FROM tasks WHERE id = ANY (?) AND (${READY} OR state = 'running')`,
+    `SELECT id, project FROM tasks WHERE id = ANY (?) AND ${CAN_BE_TAKEN} ORDER BY priority, id`,
     ids,
   );
-  const inState = (state: string) =>
-    rows.filter((row) => row["state"] === state).map((row) => text(row, "id"));
-  return { ready: inState("pending"), running: inState("running") };
+  return rows.map((row) => ({ id: text(row, "id"), project: text(row, "project") }));
+}
+
+/** Those of these tasks that a node runs. */
+export async function findRunning(db: Session, ids: readonly string[]): Promise<string[]> {
+  const rows = await db.all(
+    "SELECT id FROM tasks WHERE id = ANY (?) AND state = 'running'",
+    ids,
+  );
+  return rows.map((row) => text(row, "id"));
 }
 
 /** These tasks with everything that a worker needs, the oldest first. */

@@ -7,7 +7,7 @@
 
 import { defined } from "../../../base/defined.ts";
 import { whatIsDue } from "../../rules/readiness.ts";
-import { earlier, type Paused } from "../../rules/pauses.ts";
+import { earlier } from "../../rules/pauses.ts";
 import { text } from "../../sql/columns.ts";
 import { READINESS, TIMED } from "../../sql/readiness.ts";
 import type { Claim, ClaimedTask } from "../../task_records.ts";
@@ -15,9 +15,16 @@ import { releaseDue } from "../../transactions/park_task.ts";
 import type { Connections, Session } from "../database/connections.ts";
 import type { JobQueue } from "../jobs/job_queue.ts";
 import { changeTasks } from "../working_set/change_tasks.ts";
-import { findOpen, readClaimed, takeInterrupted, type TakenTask, takeTasks } from "./claim_rows.ts";
+import {
+  findReady,
+  findRunning,
+  readClaimed,
+  takeInterrupted,
+  type TakenTask,
+  takeTasks,
+} from "./claim_rows.ts";
 import type { Claims, TaskClaim } from "./claims.ts";
-import { readPaused } from "./paused_claims.ts";
+import { type Closed, readClosed, readRooms } from "./closed_projects.ts";
 
 /** Most due tasks that one claim handles, so that other calls do not wait long. */
 const DUE_BATCH = 500;
@@ -57,11 +64,11 @@ export class TaskClaims {
     const isTimed = await connections.use(findNextTime) !== undefined;
     if (isTimed) await connections.transaction((db) => releaseDueTasks(db, now));
     const { taken, read, nextAt } = await connections.transaction(async (db) => {
-      const paused = await readPaused(db, now);
-      const taken = await takeJobs(db, jobs, { limit, now, paused });
+      const closed = await readClosed(db, now);
+      const taken = await takeJobs(db, jobs, { limit, now, closed });
       const read = await readClaimed(db, taken.map(({ id }) => id));
       const nextTime = isTimed ? await findNextTime(db) : undefined;
-      return { taken, read, nextAt: earlier(nextTime, paused.nextEnd) };
+      return { taken, read, nextAt: earlier(nextTime, closed.nextEnd) };
     });
     const { kept, tasks } = handOut(claims, taken, read); // from here on nothing can fail
     const interrupted = new Set(kept.filter((one) => one.isInterrupted).map(({ id }) => id));
@@ -138,19 +145,23 @@ async function releaseDueTasks(db: Session, now: number): Promise<void> {
 async function takeJobs(
   db: Session,
   jobs: JobQueue,
-  { limit, now, paused }: {
+  { limit, now, closed }: {
     readonly limit: number;
     readonly now: number;
-    readonly paused: Paused;
+    readonly closed: Closed;
   },
 ): Promise<TakenTask[]> {
   const taken: TakenTask[] = [];
   const missed: string[] = [];
-  if (paused.everything) return taken;
+  if (closed.everything) return taken;
+  const rooms = await readRooms(db, closed);
   while (taken.length < limit) {
     const wanted = limit - taken.length;
-    const ids = await jobs.take(db, wanted, paused.projects);
-    const some = await takeTasks(db, ids, now);
+    const ids = await jobs.take(db, wanted, [...closed.projects, ...rooms.full()]);
+    const fitting = closed.isLimited
+      ? rooms.take(await findReady(db, ids)).map(({ id }) => id)
+      : ids;
+    const some = await takeTasks(db, fitting, now);
     taken.push(...some);
     const had = new Set(some.map(({ id }) => id));
     missed.push(...ids.filter((id) => !had.has(id)));
@@ -165,8 +176,8 @@ async function takeJobs(
  * should that node be gone, it is fetched again. One that has ended, or waits again, needs none.
  */
 async function giveJobsBack(db: Session, ids: readonly string[]): Promise<void> {
-  const { ready, running } = await findOpen(db, ids);
-  const open = new Set([...ready, ...running]);
+  const ready = (await findReady(db, ids)).map(({ id }) => id);
+  const open = new Set([...ready, ...await findRunning(db, ids)]);
   await db.all(
     "SELECT jobs_put_back(?), jobs_end(?)",
     ready,

@@ -6,22 +6,32 @@
  */
 
 import type { TaskCounts } from "../../task_records.ts";
+import { isFull } from "../../rules/project_rooms.ts";
 import { number, text } from "../../sql/columns.ts";
 import type { Row } from "../../sql/row.ts";
 import { PLACES } from "../../../resources/priority.ts";
+import { listRooms } from "../../sql/project_rooms.ts";
 import { READINESS, UNFINISHED } from "../../sql/readiness.ts";
 import type { Session } from "../database/connections.ts";
 import { isGoneSql } from "../database/ownership.ts";
 
+/** The tasks that living nodes run. */
+const RUNNING = `state = 'running' AND NOT ${isGoneSql("tasks")}`;
+
 /** Number of tasks that living nodes run, of one project or of all if that is empty. */
 export async function countRunning(db: Session, project: string): Promise<number> {
   const row = await db.get(
-    `SELECT count(*) AS n FROM tasks WHERE state = 'running' AND (?1 = '' OR project = ?1)
-       AND NOT ${isGoneSql("tasks")}`,
+    `SELECT count(*) AS n FROM tasks WHERE ${RUNNING} AND (?1 = '' OR project = ?1)`,
     project,
   );
   return number(row ?? {}, "n");
 }
+
+/**
+ * The projects with a limit, and how many of their tasks run. Those that a dead node left running
+ * need room to go on, like others, or nothing of theirs could be taken over.
+ */
+export const listProjectRooms = listRooms(RUNNING);
 
 /** Number of tasks that have not ended, and the age of the oldest pending ones. */
 export async function counts(db: Session): Promise<TaskCounts> {
@@ -31,19 +41,23 @@ export async function counts(db: Session): Promise<TaskCounts> {
         WHERE ${UNFINISHED} GROUP BY state, readiness) AS open
      JOIN tasks ON tasks.id = open.first ORDER BY open.first`,
   );
-  const low = await db.get(
-    `SELECT created_at FROM tasks WHERE state = 'pending' AND readiness = ${READINESS.ready}
-       AND priority = ${PLACES.low} ORDER BY id LIMIT 1`,
-  );
+  const full = (await listProjectRooms(db)).filter(isFull).map(({ project }) => project);
+  const oldest = (which: string) =>
+    db.get(
+      `SELECT created_at FROM tasks WHERE ${READY} AND ${which} AND project <> ALL (?)
+       ORDER BY id LIMIT 1`,
+      full,
+    );
+  const low = await oldest(`priority = ${PLACES.low}`);
   const pending = rows.filter((row) => row["state"] === "pending");
   const is = (readiness: number) => (row: Row) => row["readiness"] === readiness;
   const [isReady, isDelayed] = [is(READINESS.ready), is(READINESS.delayed)];
   const count = (some: readonly Row[]) => some.reduce((sum, row) => sum + number(row, "tasks"), 0);
-  const [oldest] = pending;
-  const [oldestReady] = pending.filter(isReady);
+  const [first] = pending;
+  const ready = full.length === 0 ? pending.find(isReady) : await oldest("TRUE");
   return {
     pending: count(pending),
-    queued: count(
+    queued: await countBehind(db, full) + count(
       pending.filter(({ readiness }) => Number(readiness) > READINESS.ready).filter((row) =>
         !isDelayed(row)
       ),
@@ -51,8 +65,20 @@ export async function counts(db: Session): Promise<TaskCounts> {
     delayed: count(pending.filter(isDelayed)),
     waiting: count(rows.filter((row) => text(row, "state") === "waiting")),
     running: count(rows.filter((row) => text(row, "state") === "running")),
-    ...(oldest && { oldestPendingAt: number(oldest, "created_at") }),
+    ...(first && { oldestPendingAt: number(first, "created_at") }),
     ...(low && { oldestLowAt: number(low, "created_at") }),
-    ...(oldestReady && { oldestReadyAt: number(oldestReady, "created_at") }),
+    ...(ready && { oldestReadyAt: number(ready, "created_at") }),
   };
+}
+
+const READY = `state = 'pending' AND readiness = ${READINESS.ready}`;
+
+/** Number of the tasks that only wait for room in their project. */
+async function countBehind(db: Session, full: readonly string[]): Promise<number> {
+  if (full.length === 0) return 0;
+  const row = await db.get(
+    `SELECT count(*) AS n FROM tasks WHERE ${READY} AND project = ANY (?)`,
+    full,
+  );
+  return number(row ?? {}, "n");
 }

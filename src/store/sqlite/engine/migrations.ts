@@ -151,6 +151,12 @@ const MIGRATIONS: readonly string[] = [
   `
   -- JSON: who had a task retried.
   ALTER TABLE tasks ADD COLUMN retried_by TEXT;
+  -- The Projects that limit how many of their tasks run at once, which each claim reads.
+  CREATE INDEX resources_limiting ON resources (name)
+    WHERE kind = 'Project' AND spec LIKE '%"maxParallel"%';
+  -- A claim looks in each project that has room, and at no task of those that have none.
+  DROP INDEX tasks_ready;
+  CREATE INDEX tasks_ready ON tasks (project, priority, id) WHERE state = 'pending' AND readiness = 0;
   `,
 ];
 

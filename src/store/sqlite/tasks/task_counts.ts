@@ -6,10 +6,12 @@
  */
 
 import type { TaskCounts } from "../../task_records.ts";
-import { number, optionalNumber } from "../../sql/columns.ts";
+import { isFull } from "../../rules/project_rooms.ts";
+import { number, optionalNumber, text } from "../../sql/columns.ts";
 import type { Database } from "../engine/database.ts";
 import type { Row } from "../../sql/row.ts";
-import { PLACES, USUAL_PLACE } from "../../../resources/priority.ts";
+import { PLACES } from "../../../resources/priority.ts";
+import { listRooms } from "../../sql/project_rooms.ts";
 import { READINESS } from "../../sql/readiness.ts";
 
 /** Number of running tasks, of one project or of all if that is empty. */
@@ -22,34 +24,47 @@ export function countRunning(db: Database, project: string): number {
   return number(row ?? {}, "n");
 }
 
+/** The projects with a limit, and how many of their tasks run. */
+export const listProjectRooms = listRooms("state = 'running'");
+
 /** Number of tasks that have not ended, and the age of the oldest pending ones. */
-export function counts(db: Database): TaskCounts {
+export async function counts(db: Database): Promise<TaskCounts> {
   const count = (from: string) =>
     number(db.get(`SELECT count(*) AS n FROM tasks ${from}`) ?? {}, "n");
-  const oldest = (from: string): Row =>
-    db.get(`SELECT id, created_at AS at FROM tasks ${from} ORDER BY id LIMIT 1`) ?? {};
-  const ready = `INDEXED BY tasks_ready WHERE state = 'pending' AND readiness = ${READINESS.ready}`;
   const unready =
     `INDEXED BY tasks_unready WHERE state = 'pending' AND readiness > ${READINESS.ready}`;
   const timed =
     `INDEXED BY tasks_timed_by_age WHERE state = 'pending' AND readiness = ${READINESS.delayed}`;
-  const low = oldest(`${ready} AND priority = ${PLACES.low}`);
-  const byPriority = [PLACES.high, USUAL_PLACE].map((place) =>
-    oldest(`${ready} AND priority = ${place}`)
+  const parts = db.all(
+    `SELECT project, priority, count(*) AS n, min(id) AS id FROM tasks INDEXED BY tasks_ready
+     WHERE state = 'pending' AND readiness = ${READINESS.ready} GROUP BY project, priority`,
   );
-  const [first = {}] = [...byPriority, low].filter((row) => "id" in row)
-    .toSorted((a, b) => String(a["id"]) < String(b["id"]) ? -1 : 1);
-  const firstUnready = oldest(unready);
-  const unreadyIsOlder = String(firstUnready["id"] ?? "~") < String(first["id"] ?? "~");
+  const full = new Set((await listProjectRooms(db)).filter(isFull).map(({ project }) => project));
+  const isBehind = (row: Row) => full.has(text(row, "project"));
+  const ready = parts.filter((row) => !isBehind(row));
+  const oldestUnready = db.get(`SELECT id FROM tasks ${unready} ORDER BY id LIMIT 1`);
+  const oldest = (rows: readonly Row[]): Row => {
+    const [first] = rows.map((row) => text(row, "id")).toSorted();
+    return db.get("SELECT created_at AS at FROM tasks WHERE id = ?", first ?? null) ?? {};
+  };
+  const sum = (rows: readonly Row[]) => rows.reduce((all, row) => all + number(row, "n"), 0);
   const [all, delayed] = [count(unready), count(timed)];
   return {
-    pending: count(ready) + all,
-    queued: all - delayed,
+    pending: sum(parts) + all,
+    queued: sum(parts.filter(isBehind)) + all - delayed,
     delayed,
     waiting: count("INDEXED BY tasks_waiting WHERE state = 'waiting'"),
     running: count("INDEXED BY tasks_running WHERE state = 'running'"),
-    ...optionalNumber(unreadyIsOlder ? firstUnready : first, "at", "oldestPendingAt"),
-    ...optionalNumber(first, "at", "oldestReadyAt"),
-    ...optionalNumber(low, "at", "oldestLowAt"),
+    ...optionalNumber(
+      oldest(oldestUnready === undefined ? parts : [...parts, oldestUnready]),
+      "at",
+      "oldestPendingAt",
+    ),
+    ...optionalNumber(oldest(ready), "at", "oldestReadyAt"),
+    ...optionalNumber(
+      oldest(ready.filter(({ priority }) => priority === PLACES.low)),
+      "at",
+      "oldestLowAt",
+    ),
   };
 }

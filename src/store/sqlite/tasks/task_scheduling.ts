@@ -7,11 +7,11 @@
 
 import { defined } from "../../../base/defined.ts";
 import type { Claim, ClaimedTask, StepRecord } from "../../task_records.ts";
-import { text } from "../../sql/columns.ts";
+import { number, text } from "../../sql/columns.ts";
 import { isGone } from "../../rules/ownership.ts";
 import { earlier, type Paused, whatIsPaused } from "../../rules/pauses.ts";
+import { ProjectRooms } from "../../rules/project_rooms.ts";
 import { toPausedProject } from "../../sql/pauses.ts";
-import type { SqlValue } from "../../sql/row.ts";
 import type { Database } from "../engine/database.ts";
 import { READINESS, TIMED } from "../../sql/readiness.ts";
 import { whatIsDue } from "../../rules/readiness.ts";
@@ -21,19 +21,21 @@ import { DUE_TASK_COLUMNS, toDueTask } from "../../sql/task_facts.ts";
 import type { DueTask } from "../../transactions/task_rows.ts";
 import * as parking from "../../transactions/park_task.ts";
 import { SqliteTaskRows } from "./sqlite_task_rows.ts";
+import { listProjectRooms } from "./task_counts.ts";
 import { readClaimed } from "./task_lists.ts";
 
 /** Tasks that go on at a time: those that have not begun, and those that wait in their midst. */
 const THOSE_TIMED = `tasks INDEXED BY tasks_timed WHERE ${TIMED}`;
 
 /** Claims the tasks that are ready and first: marks them running and returns them. */
-export function claimTasks(db: Database, limit: number, now: number): Claim {
+export async function claimTasks(db: Database, limit: number, now: number): Promise<Claim> {
   // mostly no task waits for its time, and this query is quick
   const isTimed = firstTime(db) !== undefined;
   if (isTimed) parking.releaseDue(new SqliteTaskRows(db), findDue(db, now));
   const pauses = db.all("SELECT project, until FROM pauses").map(toPausedProject);
   const paused = whatIsPaused(pauses, now);
-  const ids = paused.everything ? [] : findReady(db, limit, paused);
+  const rooms = new ProjectRooms(await listProjectRooms(db));
+  const ids = paused.everything ? [] : findReady(db, limit, { paused, rooms });
   for (const id of ids) {
     db.run(
       `UPDATE tasks SET state = 'running', node = ?1, started_at = COALESCE(started_at, ?2),
@@ -50,17 +52,35 @@ export function claimTasks(db: Database, limit: number, now: number): Claim {
   };
 }
 
-/** The tasks that are ready and first, without those of projects that are paused. */
-function findReady(db: Database, limit: number, { projects }: Paused): string[] {
-  const [except, values]: [string, SqlValue[]] = projects.length === 0
-    ? ["", []]
-    : ["AND project NOT IN (SELECT value FROM json_each(?))", [JSON.stringify(projects)]];
-  return db.all(
-    `SELECT id FROM tasks INDEXED BY tasks_ready
-     WHERE state = 'pending' AND readiness = ${READINESS.ready} ${except} ORDER BY priority, id LIMIT ?`,
-    ...values,
-    limit,
-  ).map((row) => text(row, "id"));
+const READY = `tasks INDEXED BY tasks_ready
+  WHERE state = 'pending' AND readiness = ${READINESS.ready}`;
+
+/** The projects with ready tasks: each is found by a step in the index, however many tasks it has. */
+const READY_PROJECTS = `WITH RECURSIVE ready (project) AS (
+    SELECT min(project) FROM ${READY}
+    UNION ALL
+    SELECT (SELECT min(project) FROM ${READY} AND project > ready.project)
+    FROM ready WHERE project IS NOT NULL)
+  SELECT project FROM ready WHERE project IS NOT NULL`;
+
+/** The tasks that are ready and first, of projects that are not paused and have room. */
+function findReady(
+  db: Database,
+  limit: number,
+  { paused, rooms }: { readonly paused: Paused; readonly rooms: ProjectRooms },
+): string[] {
+  const found = db.all(READY_PROJECTS).map((row) => text(row, "project"))
+    .filter((project) => !paused.projects.includes(project) && rooms.of(project) > 0)
+    .flatMap((project) =>
+      db.all(
+        `SELECT id, priority FROM ${READY} AND project = ? ORDER BY priority, id LIMIT ?`,
+        project,
+        Math.min(limit, rooms.of(project)),
+      )
+    )
+    .map((row) => ({ id: text(row, "id"), priority: number(row, "priority") }));
+  return found.toSorted((a, b) => a.priority - b.priority || (a.id < b.id ? -1 : 1))
+    .slice(0, limit).map(({ id }) => id);
 }
 
 /** Takes over the running tasks of a node that is gone, each with one restart more. */
