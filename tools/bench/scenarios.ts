@@ -28,6 +28,7 @@ import { prCreate } from "./scenarios/pr_create.ts";
 import { refusals } from "./scenarios/refusals.ts";
 import { sandbox } from "./scenarios/sandbox.ts";
 import { taskStart } from "./scenarios/task_start.ts";
+import { waits } from "./scenarios/waits.ts";
 
 export const SCENARIOS: readonly Scenario[] = [
   accepts,
@@ -40,6 +41,7 @@ export const SCENARIOS: readonly Scenario[] = [
   claims,
   nodes,
   taskStart,
+  waits,
   drain,
   besideTasks,
   sandbox,

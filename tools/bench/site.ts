@@ -33,7 +33,7 @@ export const BODY = JSON.stringify({
 }).padEnd(2048, " ");
 
 /** The authentication of every trigger of the bench. */
-const SIGNED = { secret: { fromRef: "signing" }, signatureHeader: "X-Webhook-Signature" };
+export const SIGNED = { secret: { fromRef: "signing" }, signatureHeader: "X-Webhook-Signature" };
 
 export function benchTrigger(name: string, more: {
   readonly condition?: string;
