@@ -121,6 +121,7 @@ function someRetry(world: World): RetryOf {
   const of = random.once(4) ? world.someTask() : random.recent(world.ended, "");
   return {
     of,
+    by: { called: "ada" },
     id: world.nextTask(),
     kept: random.once(2) ? [] : [someStep(world)],
     keepDirectory: false,
