@@ -27,6 +27,11 @@ export class ProjectRooms {
     return this.#free.get(project) ?? Infinity;
   }
 
+  /** Those with a limit. */
+  limited(): (readonly [project: string, free: number])[] {
+    return [...this.#free];
+  }
+
   /** The projects of which no more may. */
   full(): string[] {
     return [...this.#free.keys()].filter((project) => this.of(project) === 0);

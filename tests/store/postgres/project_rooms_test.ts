@@ -90,6 +90,33 @@ twoDaemonsTest(
 );
 
 twoDaemonsTest(
+  "jobs move to the queue of their project when it gets a limit, and back",
+  async ({ a, b, sql }) => {
+    const queues = async () => {
+      const rows = await sql((db) =>
+        db.all("SELECT name, count(*) AS n FROM svc_jobs.job GROUP BY name ORDER BY name")
+      );
+      return rows.map((row) => [String(row["name"]).replace(/\/.*/, "/…"), Number(row["n"])]);
+    };
+    for (const n of [0, 1]) await accept(a, n);
+    for (const n of range(2, 6)) await accept(a, n, SHOP);
+    deepEqual(await queues(), [["task", 6]]);
+    await limitProject(a, "shop", 1);
+    deepEqual(await queues(), [["task", 2], ["task/…", 4]]);
+    for (const n of [6, 7]) await accept(b, n, SHOP);
+    deepEqual(await queues(), [["task", 2], ["task/…", 6]]);
+    deepEqual(await claim(b), [0, 1, 2]);
+    await limitProject(a, "shop", 3);
+    deepEqual(await claim(a), [3, 4]);
+    await limitProject(b, "shop");
+    deepEqual(await queues(), [["task", 5], ["task/…", 3]], "those that run stay where they are");
+    deepEqual(await claim(a), [5, 6, 7]);
+    for (const n of range(0, 8)) await finish(n < 3 ? b : a, n);
+    deepEqual(await queues(), []);
+  },
+);
+
+twoDaemonsTest(
   "tasks that a dead daemon left need room to go on, and hold up none",
   async ({ a, b, restartA, endLeaseOfA }) => {
     await limitProject(a, "shop", 2);

@@ -9,8 +9,11 @@ import { Connections, type Session } from "../../../src/store/postgres/database/
 import { claimSourceEvents } from "../../../src/store/postgres/chat/claim_source_events.ts";
 import { JobQueue } from "../../../src/store/postgres/jobs/job_queue.ts";
 import { claimMessages } from "../../../src/store/postgres/claim_messages.ts";
+import { systemClock } from "../../../src/base/clock.ts";
+import { openPostgresStore } from "../../../src/store/postgres/open_store.ts";
 import { createTestDatabase, postgresTest } from "../../helpers/postgres.ts";
 import { range } from "../contract/each_store.ts";
+import { limitProject } from "../contract/limited_projects.ts";
 import { type Explained, explaining } from "./query_plans.ts";
 
 const ROWS = 50_000;
@@ -46,6 +49,17 @@ const JOBS = `
     FROM (SELECT n, '01J' || lpad(n::text, 23, '0') AS id FROM generate_series(1, ${ROWS}) n) AS ids;
   ANALYZE;`;
 
+/** A flood in a project with a limit, and behind it the jobs of another. */
+const FLOOD = `
+  SELECT svc_jobs.create_queue('task/flood', '{"policy": "standard"}');
+  INSERT INTO placements VALUES ('task/flood', NULL, 'flood');
+  INSERT INTO svc_jobs.job (id, name, data, group_id, created_on, start_after, keep_until, retry_limit, policy)
+    SELECT job_of(id), CASE WHEN n > ${ROWS} THEN 'task' ELSE 'task/flood' END, to_jsonb(id),
+      CASE WHEN n > ${ROWS} THEN 'other' ELSE 'flood' END,
+      time_of(id), 'epoch', 'infinity', 1, 'standard'
+    FROM (SELECT n, '01J' || lpad(n::text, 23, '0') AS id FROM generate_series(1, ${ROWS} + 20) n) AS ids;
+  ANALYZE;`;
+
 postgresTest("a claim of tasks reads as much of each queue as it may hand out", async () => {
   await using database = await createTestDatabase();
   const owner = { node: "tests", run: "tests" };
@@ -58,13 +72,38 @@ postgresTest("a claim of tasks reads as much of each queue as it may hand out", 
   await connections.use((db) => db.exec(JOBS));
   const seen: Explained[] = [];
   const taken = await connections.transaction(async (db) => {
-    const taken = await jobs.take(explaining(db, seen), 8, []);
+    const taken = await jobs.take(explaining(db, seen), 8, { except: [] });
     await jobs.touch(explaining(db, seen), taken);
     return taken;
   });
   equal(taken.length, 8);
   const rows = seen.map(({ rows }) => rows);
   ok(rows.length === 2 && Math.max(...rows) < 10 * taken.length, `${rows} rows`);
+});
+
+postgresTest("a claim reads nothing of a project that has no room", async () => {
+  await using database = await createTestDatabase();
+  const owner = { node: "tests", run: "tests" };
+  await using store = await openPostgresStore({ url: database.url, owner, clock: systemClock });
+  await limitProject(store, "flood", 1);
+  const max = { except: [], rooms: [["flood", 0], ["some", 3]] } as const;
+  await using connections = new Connections({ url: database.url, owner, max: 2 });
+  await using jobs = await JobQueue.open(connections, {
+    leaseMs: 60_000,
+    names: ["tests"],
+    isOwner: true,
+  });
+  await connections.use((db) => db.exec(FLOOD));
+  const seen: Explained[] = [];
+  const taken = await connections.transaction((db) => jobs.take(explaining(db, seen), 8, max));
+  equal(taken.length, 8);
+  const rows = seen.map(({ rows }) => rows);
+  ok(Math.max(...rows) < 10 * taken.length, `${rows} rows`);
+  await connections.transaction((db) =>
+    db.exec("DELETE FROM svc_jobs.job WHERE group_id <> 'flood'")
+  );
+  const open = { except: [], rooms: [["flood", 3]] } as const;
+  equal((await connections.transaction((db) => jobs.take(db, 8, open))).length, 3);
 });
 
 postgresTest("a claim reads as much as it hands out", async () => {

@@ -177,6 +177,10 @@ const MIGRATIONS: readonly string[] = [
   -- The Projects that limit how many of their tasks run at once, which each claim reads.
   CREATE INDEX resources_limiting ON resources (name)
     WHERE kind = 'Project' AND spec LIKE '%"maxParallel"%';
+  -- Such a project has its queues to itself, so that a claim reads nothing of it while it is full.
+  ALTER TABLE placements ALTER COLUMN nodes DROP NOT NULL;
+  ALTER TABLE placements ADD COLUMN project TEXT;
+  DROP FUNCTION IF EXISTS placed(text[]); -- it gives that project, too
   `,
 ];
 

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { LIMITING } from "../../sql/project_rooms.ts";
 import { QUEUE, SCHEMA } from "./queue_names.ts";
 
 /**
@@ -67,15 +68,20 @@ export const JOB_FUNCTIONS = `
   CREATE OR REPLACE FUNCTION svc.job_of(id text) RETURNS uuid LANGUAGE sql IMMUTABLE AS
     $$SELECT (lpad(to_hex(svc.millis_of(id)), 12, '0') || left(md5(id), 20))::uuid$$;
 
-  -- The queue of each task, and the nodes that serve it where not every node does. A retry that keeps
-  -- what steps of the task before it made is for the node that has that: it has its node before it is
-  -- ever claimed. A task that was claimed before it gets a job was parked.
+  -- The queue of each task, the nodes that serve it where not every node does, and the project that has
+  -- it to itself, because it has a limit. A retry that keeps what steps of the task before it made is for
+  -- the node that has that: it has its node before it is ever claimed. A task that was claimed before it
+  -- gets a job was parked.
   CREATE OR REPLACE FUNCTION svc.placed(ids text[])
-    RETURNS TABLE (id text, queue text, nodes text, project text, priority int) LANGUAGE sql STABLE AS $$
-      SELECT id, '${QUEUE}' || coalesce('/' || left(md5(nodes), 16), ''), nodes, project, -priority::int FROM (
+    RETURNS TABLE (id text, queue text, nodes text, only_project text, project text, priority int)
+    LANGUAGE sql STABLE AS $$
+      SELECT id, '${QUEUE}' || coalesce('/' || left(md5(CASE WHEN only_project IS NULL THEN nodes
+          ELSE coalesce(nodes, '') || chr(10) || only_project END), 16), ''),
+        nodes, only_project, project, -priority::int FROM (
         SELECT tasks.id, tasks.project, tasks.priority, CASE WHEN ${IS_BOUND}
             AND EXISTS (SELECT 1 FROM svc.nodes WHERE nodes.id = tasks.node)
-          THEN json_build_array(tasks.node)::text ELSE plans.nodes END AS nodes
+          THEN json_build_array(tasks.node)::text ELSE plans.nodes END AS nodes,
+          (SELECT name FROM svc.resources WHERE ${LIMITING} AND name = tasks.project) AS only_project
         FROM svc.tasks JOIN svc.plans ON hash = plan_hash WHERE tasks.id = ANY (ids)
       ) AS known $$;
   -- Adds a job for each of these tasks, which are ready.
@@ -86,17 +92,20 @@ export const JOB_FUNCTIONS = `
       projects text[];
       priorities int[];
       node_lists text[];
+      owners text[];
       made record;
     BEGIN
-      SELECT array_agg(id), array_agg(queue), array_agg(nodes), array_agg(project),
-          array_agg(priority)
-        INTO task_ids, queues, node_lists, projects, priorities
+      SELECT array_agg(id), array_agg(queue), array_agg(nodes), array_agg(only_project),
+          array_agg(project), array_agg(priority)
+        INTO task_ids, queues, node_lists, owners, projects, priorities
         FROM svc.placed(ids);
-      FOR made IN SELECT DISTINCT queue, nodes FROM unnest(queues, node_lists) AS one(queue, nodes)
-        WHERE nodes IS NOT NULL AND queue NOT IN (SELECT queue FROM svc.placements) ORDER BY queue
+      FOR made IN SELECT DISTINCT queue, nodes, owner
+        FROM unnest(queues, node_lists, owners) AS one(queue, nodes, owner)
+        WHERE (nodes IS NOT NULL OR owner IS NOT NULL)
+          AND queue NOT IN (SELECT queue FROM svc.placements) ORDER BY queue
       LOOP
         PERFORM ${SCHEMA}.create_queue(made.queue, '{"policy": "standard"}');
-        INSERT INTO svc.placements VALUES (made.queue, made.nodes) ON CONFLICT DO NOTHING;
+        INSERT INTO svc.placements VALUES (made.queue, made.nodes, made.owner) ON CONFLICT DO NOTHING;
       END LOOP;
       ${ADD};
     END $$;
@@ -125,6 +134,19 @@ export const JOB_FUNCTIONS = `
     BEGIN
       UPDATE ${SCHEMA}.job SET group_id = tasks.project FROM svc.tasks
         WHERE group_id IS NULL AND tasks.id = job.data ->> 0;
+    END $$;
+  -- Moves the jobs of projects that have got a limit, or have lost it. Those that somebody is changing stay
+  -- where they are: a claim finds them there, too.
+  CREATE OR REPLACE FUNCTION svc.jobs_of_projects_move(projects text[]) RETURNS void LANGUAGE plpgsql AS $$
+    DECLARE
+      ids text[] := ARRAY(SELECT job.data ->> 0 FROM ${SCHEMA}.job
+        WHERE (name = '${QUEUE}' OR name IN (SELECT queue FROM svc.placements))
+          AND state < 'active' AND group_id = ANY (projects) FOR UPDATE SKIP LOCKED);
+    BEGIN
+      ids := ARRAY(SELECT id FROM svc.placed(ids) AS placed WHERE NOT EXISTS (
+        SELECT 1 FROM ${SCHEMA}.job WHERE job.name = placed.queue AND job.id = svc.job_of(placed.id)));
+      PERFORM svc.jobs_end(ids);
+      PERFORM svc.jobs_add(ids);
     END $$;
   -- Moves the jobs that were for one node alone, which is gone, to where any may take them.
   CREATE OR REPLACE FUNCTION svc.jobs_move(node text) RETURNS void LANGUAGE plpgsql AS $$

@@ -21,22 +21,24 @@ import type { Executor, Job, PgBoss } from "./pg_boss.d.ts";
 /** In one lease, the engine looks so often for jobs whose node is silent. */
 const LOOKS_PER_LEASE = 6;
 
-/** The queues that a node serves: none while it is drained. */
+/** The queues that a node serves, and the project that has one to itself: none while it is drained. */
 const SERVED = `
-  SELECT queue FROM (
-    SELECT '${QUEUE}' AS queue UNION ALL
-    SELECT queue FROM placements WHERE EXISTS (
+  SELECT queue, project FROM (
+    SELECT '${QUEUE}' AS queue, NULL AS project UNION ALL
+    SELECT queue, project FROM placements WHERE nodes IS NULL OR EXISTS (
       SELECT 1 FROM json_array_elements_text(nodes::json) AS node WHERE node = ANY (?1))
-  ) AS named WHERE NOT EXISTS (
+  ) AS named WHERE (project IS NULL OR project <> ALL (?2)) AND NOT EXISTS (
     SELECT 1 FROM nodes WHERE id = current_setting('svc.node') AND is_drained > 0)`;
 /** The queue of each of their oldest jobs, in the order in which the engine fetches from one. */
 const OLDEST = `
-  SELECT served.queue FROM (${SERVED}) AS served CROSS JOIN LATERAL (
+  SELECT served.queue FROM (${SERVED}) AS served
+  LEFT JOIN unnest(?4::text[], ?5::bigint[]) AS room (project, free) ON room.project = served.project
+  CROSS JOIN LATERAL (
     SELECT id, priority, created_on FROM ${SCHEMA}.job
     WHERE job.name = served.queue AND state < 'active' AND NOT blocked AND start_after <= now()
-      AND (group_id IS NULL OR group_id <> ALL (?3))
-    ORDER BY priority DESC, created_on LIMIT ?2
-  ) AS job ORDER BY priority DESC, created_on, id LIMIT ?2`;
+      AND (group_id IS NULL OR group_id <> ALL (?2))
+    ORDER BY priority DESC, created_on LIMIT least(?3, room.free)
+  ) AS job ORDER BY priority DESC, created_on, id LIMIT ?3`;
 
 /** The node for which jobs are taken. */
 export interface JobQueueOptions {
@@ -87,16 +89,27 @@ export class JobQueue implements AsyncDisposable {
   }
 
   /**
-   * Takes the first `limit` jobs, by priority and age, of all queues that this node serves, in this transaction, without
-   * those of the projects `except`; gives the ids of their tasks. So none waits behind younger ones
-   * because it is in another queue.
+   * Takes the first `limit` jobs, by priority and age, of all queues that this node serves, in this
+   * transaction; gives the ids of their tasks. So none waits behind younger ones because it is in
+   * another queue. Of some projects it takes none, and of those with a limit mostly no more than have
+   * room.
    */
   async take(
     db: Session,
     limit: number,
-    except: readonly string[],
+    { except, rooms = [] }: {
+      readonly except: readonly string[];
+      readonly rooms?: readonly (readonly [project: string, free: number])[];
+    },
   ): Promise<readonly string[]> {
-    const oldest = await db.all(OLDEST, this.#names, limit, except);
+    const oldest = await db.all(
+      OLDEST,
+      this.#names,
+      except,
+      limit,
+      rooms.map(([project]) => project),
+      rooms.map(([, free]) => free),
+    );
     const queues = Map.groupBy(oldest, (row) => text(row, "queue"));
     const taken: Job[] = [];
     const takeFrom = async (queue: string, batchSize: number) =>
@@ -109,7 +122,7 @@ export class JobQueue implements AsyncDisposable {
       );
     for (const [queue, rows] of queues) await takeFrom(queue, rows.length);
     if (taken.length < oldest.length) { // others were taking some: the next may be in any queue
-      for (const row of await db.all(SERVED, this.#names)) {
+      for (const row of await db.all(SERVED, this.#names, except)) {
         if (taken.length < limit) await takeFrom(text(row, "queue"), limit - taken.length);
       }
     }

@@ -52,8 +52,15 @@ export async function changeResources(
     puts.map(({ createdAt }) => createdAt),
     puts.map(({ updatedAt }) => updatedAt),
   );
+  const projects = [...puts, ...deletes].filter(({ kind }) => kind === "Project");
+  if (projects.length > 0) await moveJobs(db, projects.map(({ name }) => name));
   const row = await db.get("UPDATE catalog_version SET version = version + 1 RETURNING version");
   return number(row ?? {}, "version");
+}
+
+/** Puts the jobs of projects where they belong: those of one with a limit have queues of their own. */
+async function moveJobs(db: Session, projects: readonly string[]): Promise<void> {
+  await db.get("SELECT jobs_name_projects(), jobs_of_projects_move(?)", projects);
 }
 
 /**

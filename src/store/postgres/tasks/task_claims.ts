@@ -157,7 +157,10 @@ async function takeJobs(
   const rooms = await readRooms(db, closed);
   while (taken.length < limit) {
     const wanted = limit - taken.length;
-    const ids = await jobs.take(db, wanted, [...closed.projects, ...rooms.full()]);
+    const ids = await jobs.take(db, wanted, {
+      except: [...closed.projects, ...rooms.full()],
+      rooms: rooms.limited(),
+    });
     const fitting = closed.isLimited
       ? rooms.take(await findReady(db, ids)).map(({ id }) => id)
       : ids;
