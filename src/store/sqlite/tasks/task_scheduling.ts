@@ -7,7 +7,7 @@
 
 import { defined } from "../../../base/defined.ts";
 import type { Claim, ClaimedTask, StepRecord } from "../../task_records.ts";
-import { number, text } from "../../sql/columns.ts";
+import { json, text } from "../../sql/columns.ts";
 import { isGone } from "../../rules/ownership.ts";
 import { earlier, type Paused, whatIsPaused } from "../../rules/pauses.ts";
 import { ProjectRooms } from "../../rules/project_rooms.ts";
@@ -55,13 +55,19 @@ export async function claimTasks(db: Database, limit: number, now: number): Prom
 const READY = `tasks INDEXED BY tasks_ready
   WHERE state = 'pending' AND readiness = ${READINESS.ready}`;
 
-/** The projects with ready tasks: each is found by a step in the index, however many tasks it has. */
-const READY_PROJECTS = `WITH RECURSIVE ready (project) AS (
+/**
+ * The projects with ready tasks, each with its first ones as JSON. It is found by a step in the index,
+ * however many tasks it has; a statement for each would take five times as long.
+ */
+const FIRST_READY = `WITH RECURSIVE ready (project) AS (
     SELECT min(project) FROM ${READY}
     UNION ALL
     SELECT (SELECT min(project) FROM ${READY} AND project > ready.project)
     FROM ready WHERE project IS NOT NULL)
-  SELECT project FROM ready WHERE project IS NOT NULL`;
+  SELECT project, (SELECT json_group_array(json_array(priority, id)) FROM (
+      SELECT priority, id FROM ${READY} AND project = ready.project ORDER BY priority, id LIMIT ?
+    )) AS first
+  FROM ready WHERE project IS NOT NULL`;
 
 /** The tasks that are ready and first, of projects that are not paused and have room. */
 function findReady(
@@ -69,18 +75,14 @@ function findReady(
   limit: number,
   { paused, rooms }: { readonly paused: Paused; readonly rooms: ProjectRooms },
 ): string[] {
-  const found = db.all(READY_PROJECTS).map((row) => text(row, "project"))
-    .filter((project) => !paused.projects.includes(project) && rooms.of(project) > 0)
-    .flatMap((project) =>
-      db.all(
-        `SELECT id, priority FROM ${READY} AND project = ? ORDER BY priority, id LIMIT ?`,
-        project,
-        Math.min(limit, rooms.of(project)),
-      )
-    )
-    .map((row) => ({ id: text(row, "id"), priority: number(row, "priority") }));
-  return found.toSorted((a, b) => a.priority - b.priority || (a.id < b.id ? -1 : 1))
-    .slice(0, limit).map(({ id }) => id);
+  const found = db.all(FIRST_READY, limit).flatMap((row) => {
+    const project = text(row, "project");
+    if (paused.projects.includes(project)) return [];
+    const first = json(row, "first") as (readonly [priority: number, id: string])[];
+    return first.slice(0, rooms.of(project));
+  });
+  return found.toSorted(([a, x], [b, y]) => a - b || (x < y ? -1 : 1))
+    .slice(0, limit).map(([, id]) => id);
 }
 
 /** Takes over the running tasks of a node that is gone, each with one restart more. */
