@@ -48,7 +48,7 @@ export type WaitsForView = {
   readonly what:
     | ("worker" | "node" | "machine" | "debounce" | "rate_limit")
     | ("concurrency" | "max_parallel" | "retry" | "agent" | "pause")
-    | ("time" | "event" | "message" | "approval");
+    | ("time" | "event" | "message" | "approval" | "task");
   /** RFC 3339. */
   readonly until?: string;
   /** The task that it waits for; of several, the oldest. */
@@ -75,8 +75,10 @@ export type TaskRecord = {
   /** Why it ended so; while it waits, what for. */
   readonly reason: string;
   readonly delivery_id: string | null;
-  /** The task whose end started this one. */
+  /** The task whose step or end started this one. */
   readonly parent_id: string | null;
+  /** The task at the top, if a step of another task started this one, or the one that it retries. */
+  readonly root_id?: string;
   readonly retry_of: string | null;
   /** Who had it retried; there if it is a retry. */
   readonly retried_by?: string;

@@ -68,14 +68,15 @@ type PlannedWait = { for?: string | number; until?: string; trigger?: string; me
 /** A step as a task runs it, whatever was applied since. */
 export interface PlannedStepView {
   readonly id: string;
-  /** `run` is a shell line. */
-  readonly kind: "run" | "agent" | "wait" | "approval" | "repeat";
+  /** `run` is a shell line, `workflow` starts the one that `workflow` names. */
+  readonly kind: "run" | "agent" | "wait" | "approval" | "workflow" | "repeat";
   /** How often its steps run; absent of a step without `repeat`. */
   readonly repeat?: { readonly max: number; readonly until: string };
   /** Id of the step whose `repeat` has it; absent of any other step. */
   readonly within?: string;
   /** What it waits for, as it is written; absent of any other kind. */
   readonly wait_for?: Readonly<PlannedWait & { any?: readonly PlannedWait[] }>;
+  readonly workflow?: string;
   /** Name of the Agent; `null` for a step without one. */
   readonly agent: string | null;
   /** The Agents that take over from it, in this order, and the sandbox that it has with each. */
@@ -86,10 +87,7 @@ export interface PlannedStepView {
   readonly when: string | null;
   /** Whether it runs after all others, whatever became of them. */
   readonly finally: boolean;
-  /**
-   * Time limit of each attempt. `null` if it has none of its own: then only the task's limit ends
-   * it, if there is one.
-   */
+  /** Time limit of each attempt; `null` if it has none of its own: then only the task's may end it. */
   readonly timeout_secs: number | null;
   /** What has set the limit. `step-timeout` is the present setting of this daemon. */
   readonly timeout_from: "step" | "agent" | "finally" | "step-timeout" | null;

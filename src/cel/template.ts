@@ -34,7 +34,12 @@ export const EVENT_VARIABLES: readonly string[] = [
 export const GOAL_VARIABLES: readonly string[] = [...EVENT_VARIABLES, "task"];
 
 /** Variables of expressions in a workflow, `payload_<field>` aside. */
-export const WORKFLOW_VARIABLES: readonly string[] = [...GOAL_VARIABLES, "steps", "goal"];
+export const WORKFLOW_VARIABLES: readonly string[] = [
+  ...GOAL_VARIABLES,
+  "steps",
+  "goal",
+  "inputs",
+];
 
 /** Quoted text, which names no variable in CEL or in other languages. */
 const QUOTED = /"[^"]*"|'[^']*'/g;

@@ -32,6 +32,8 @@ export interface TaskFacts {
   readonly view: JsonObject;
   /** The messages that answer it, newest first. */
   readonly answers?: Listing | undefined;
+  /** The tasks that its steps have started, newest first. */
+  readonly children?: Listing | undefined;
   /** Its steps as it runs them; `undefined` where that may not be known. */
   readonly plan?: readonly PlannedStepView[] | undefined;
   /** By id of a step: why it runs without its default sandbox. */
@@ -93,7 +95,7 @@ export async function describeTask(facts: TaskFacts): Promise<string> {
       ["Delivery", delivery],
       ["Retry of", text(view["retry_of"])],
       ["Retried by", text(view["retried_by"])],
-      ["Follows", text(view["parent_id"])],
+      [view["root_id"] === undefined ? "Follows" : "Started by", text(view["parent_id"])],
       ["Answers", answersText(answers)],
       ["Created", ago(view["created_at"], now)],
       ["Duration", lasted(view, now)],
@@ -106,11 +108,28 @@ export async function describeTask(facts: TaskFacts): Promise<string> {
         ? "none has started\n"
         : await formatTable(headers.map(toColumn), rows, inner(columns)),
     ),
+    ...await childSections(facts),
     ...await agentSections(steps, facts),
     ...sandboxSections(facts),
     ...await networkSections(steps, columns),
     section("Next", next.map((line) => `${line}\n`).join("")),
   ].join("\n");
+}
+
+/** The tasks that its steps have started. */
+async function childSections({ children, now, columns }: TaskFacts): Promise<string[]> {
+  const started = ((children?.items ?? []) as readonly JsonObject[])
+    .filter((task) => task["root_id"] !== undefined); // its end may have started others
+  const rows = started.map((child) => [
+    text(child["id"]),
+    text(child["workflow"]),
+    text(child["state"]),
+    lasted(child, now),
+    text(child["reason"]),
+  ]);
+  if (rows.length === 0) return [];
+  const headers = ["TASK", "WORKFLOW", "STATE", "DURATION", "REASON"];
+  return [section("Children", await formatTable(headers.map(toColumn), rows, inner(columns)))];
 }
 
 /** What the agents of steps told of their runs, and how they failed. */

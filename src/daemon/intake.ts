@@ -18,6 +18,7 @@ import { startSources } from "../intake/sources.ts";
 import type { WebhookHost } from "../intake/webhook.ts";
 import type { PluginHost } from "../plugins/run_plugin.ts";
 import { Planner } from "../tasks/plan.ts";
+import { ChildEnds } from "../tasks/run/child_ends.ts";
 import type { DaemonConfig } from "./config.ts";
 import type { Execution } from "./execution.ts";
 import type { State } from "./state.ts";
@@ -62,9 +63,16 @@ export function openIntake(
   const answering = { ...state, outbox, startAudited };
   busy.use(new SlackRouter({ ...pipeline, inboxes, answerClick: answerByClick(answering) }));
   const sockets = busy.use(new SlackSockets(pipeline));
+  const children = busy.use(new ChildEnds(state));
   busy.use(startSources({
     ...pipeline,
-    answerEnd: async (task) => [...await answers.atEnd(task), ...await notifier.atEnd(task)],
+    answerEnd: async (task) => {
+      if (task.rootId === "") {
+        return [...await answers.atEnd(task), ...await notifier.atEnd(task)];
+      }
+      await children.over(task.id); // people hear of the task at the top
+      return [];
+    },
   }));
   return {
     pipeline,

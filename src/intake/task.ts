@@ -134,10 +134,15 @@ export class TaskSource implements AsyncDisposable {
 
   async #handleEnd(task: Task): Promise<void> {
     const { taskTriggers, triggers, log } = this.#host;
-    for (const { project, name, spec } of taskTriggers.of(task)) {
+    // a label of the trigger means the tasks that its events start, not what their steps start
+    const isChild = task.rootId !== "";
+    for (
+      const { project, name, spec } of taskTriggers.of(isChild ? { ...task, trigger: "" } : task)
+    ) {
       if (!(spec.event.task?.states ?? DEFAULT_STATES).includes(task.state)) continue;
       const trigger = triggers.find({ project, trigger: name, source: "task" });
       if (trigger === undefined) continue;
+      if (isChild && isOfAny(spec)) continue;
       if (spec.event.task?.workflow === undefined && await this.#startedBy(name, task)) continue;
       await this.#fire(trigger, task).catch((error) => {
         if (error instanceof AppError && error.code === "overloaded") throw error;
@@ -172,6 +177,10 @@ export class TaskSource implements AsyncDisposable {
     }, this.#host);
   }
 }
+
+/** Whether a trigger follows whatever task ends. */
+const isOfAny = ({ event: { task } }: TriggerSpec) =>
+  task?.workflow === undefined && task?.labels === undefined;
 
 /** Position of the next task in a chain of task triggers. */
 function chainPosition(task: Task): { parentId: string; depth: number } {

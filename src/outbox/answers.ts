@@ -51,6 +51,7 @@ export class Answers implements AsyncDisposable {
   }
 
   #started(task: Task): void {
+    if (task.rootId !== "") return; // the task at the top answers
     const { outbox, log } = this.#host;
     outbox.enqueueStart(task.id, this.#draftsAt("started", task))
       .catch((error) =>

@@ -62,8 +62,8 @@ function blocksOf(
   });
 }
 
-/** Variables of a comment and its key: the variables of steps, except `goal`. */
-const VARIABLES = WORKFLOW_VARIABLES.filter((name) => name !== "goal");
+/** Variables of a comment and its key: the variables of steps, except `goal` and `inputs`. */
+const VARIABLES = WORKFLOW_VARIABLES.filter((name) => !["goal", "inputs"].includes(name));
 
 /** Checks of a report that its schema cannot express. */
 export function checkReport(report: Report | undefined): Finding[] {

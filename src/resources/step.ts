@@ -1,5 +1,5 @@
 /**
- * One step of a Workflow: a command, an agent, a wait or an approval, its dependencies, and its behaviour on failure.
+ * One step of a Workflow: a command, an agent, a wait, an approval or another workflow, its dependencies, and its behaviour on failure.
  *
  * @module
  */
@@ -8,6 +8,7 @@ import Type from "typebox";
 import { WORKFLOW_VARIABLES } from "../cel/template.ts";
 import { checkExpression, checkTemplate } from "./condition.ts";
 import { Approval, approvalExpressions, approvalReferences, checkApproval } from "./approval.ts";
+import { checkChild, CHILD_FIELDS, childReferences, textsExpressions } from "./child_workflow.ts";
 import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { expressionAt, type FieldExpression, templateExpressions } from "./expressions.ts";
 import type { Reference } from "./kind.ts";
@@ -101,6 +102,11 @@ const FORMS = {
     runsNothing: true,
   },
   approval: { names: "a question", fields: [], runsNothing: true },
+  workflow: {
+    names: "the name of a Workflow",
+    fields: ["with", "workspace", "forEach", "maxParallel", "timeout", "continueOnError"],
+    runsNothing: true,
+  },
   repeat: { names: "steps", fields: ["continueOnError"], runsNothing: true },
 } as const satisfies { readonly [Name in keyof Step]?: StepForm };
 
@@ -108,7 +114,7 @@ type StepFormName = keyof typeof FORMS;
 const FORM_NAMES = Object.keys(FORMS) as StepFormName[];
 
 const STEP_TITLE =
-  'a step: a mapping with "id", and "run", "agent", "waitFor", "approval" or "repeat", such as ' +
+  'a step: a mapping with "id", and "run", "agent", "waitFor", "approval", "workflow" or "repeat", such as ' +
   "{id: test, run: make test}";
 
 /** Schema of a step that may stand anywhere, also in a `repeat` or under `finally`. */
@@ -121,6 +127,7 @@ export const InnerStepSchema = Type.Object({
   onLimit: Type.Optional(Type.Enum([...ON_LIMIT])),
   waitFor: Type.Optional(WaitFor),
   approval: Type.Optional(Approval),
+  ...CHILD_FIELDS,
   prompt: Type.Optional(Type.String({ minLength: 1, title: "a prompt" })),
   template: Type.Optional(Name),
   sandbox: Type.Optional(SandboxField),
@@ -164,6 +171,7 @@ export function checkStep(step: FlatStep, at: FieldPath): Finding[] {
     ...checkRepeat(step.repeat, [...at, "repeat"]),
     ...(step.waitFor === undefined ? [] : checkWaitFor(step.waitFor, [...at, "waitFor"])),
     ...(step.approval === undefined ? [] : checkApproval(step.approval, [...at, "approval"])),
+    ...checkChild(step, at),
     ...(step.run === undefined ? [] : checkShellLine(step.run, [...at, "run"])),
     ...checkShell(step.shell, [...at, "shell"]),
     ...(step.prompt === undefined ? [] : checkTemplate(step.prompt, [...at, "prompt"])),
@@ -204,7 +212,7 @@ const oneOf = (words: readonly string[]) => words.join(", ").replace(/, (?=[^,]*
 /** Why a step of this form does not have a field that others have. */
 function whyForeign(field: string, name: StepFormName): string {
   if (runsNothing(name)) {
-    const what = name === "repeat" ? "its own steps" : "nothing";
+    const what = { repeat: "its own steps", workflow: "another task" }[name as string] ?? "nothing";
     return `A step with "${name}" runs ${what}, so it has no "${field}"`;
   }
   if (field === "shell") {
@@ -258,15 +266,18 @@ export function agentNames({ agent }: Pick<InnerStep, "agent">): readonly string
 
 /** The expressions of a step at path `at`. */
 export function stepExpressions(
-  { when, repeat, session, waitFor, approval, prompt, workdir, env }: FlatStep,
+  step: FlatStep,
   at: FieldPath,
 ): FieldExpression[] {
+  const { when, repeat, session, waitFor, approval, forEach, prompt, workdir, env } = step;
   return [
     ...expressionAt(when, [...at, "when"]),
     ...expressionAt(repeat?.until, [...at, "repeat", "until"]),
     ...expressionAt(session?.key, [...at, "session", "key"]),
     ...waitForExpressions(waitFor, [...at, "waitFor"]),
     ...approvalExpressions(approval, [...at, "approval"]),
+    ...textsExpressions(step.with, [...at, "with"]),
+    ...expressionAt(forEach, [...at, "forEach"]),
     ...templateExpressions(prompt, [...at, "prompt"]),
     ...templateExpressions(workdir, [...at, "workdir"]),
     ...envExpressions(env, [...at, "env"]),
@@ -290,5 +301,6 @@ export function stepReferences(step: FlatStep, at: FieldPath): Reference[] {
     ...envReferences(step.env, [...at, "env"]),
     ...sandboxReferences(step.sandbox, [...at, "sandbox"]),
     ...approvalReferences(step.approval, [...at, "approval"]),
+    ...childReferences(step, at),
   ];
 }

@@ -246,7 +246,8 @@ const isInRound = ({ within }: StepNeeds, named: StepNeeds) =>
 const isUntil = (field: FieldPath, at: FieldPath) =>
   field[at.length] === "repeat" && field[at.length + 1] === "until";
 
-function namedSteps(source: string): string[] {
+/** Ids of the steps that an expression reads; none of one that does not compile. */
+export function namedSteps(source: string): string[] {
   try {
     return compileExpression(source).paths.flatMap(([variable, id]) =>
       variable === "steps" && id !== undefined ? [id] : []

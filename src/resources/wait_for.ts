@@ -94,7 +94,7 @@ const FIELDS: Readonly<Record<WaitSubject, readonly (keyof WaitForPart)[]>> = {
 };
 
 /** The variables that conditions of events see, and those of messages. */
-const TASK_VARIABLES = ["steps", "task", "goal"];
+const TASK_VARIABLES = ["steps", "task", "goal", "inputs"];
 const OF_EVENTS = [...EVENT_VARIABLES, ...TASK_VARIABLES];
 const OF_MESSAGES = ["message", ...TASK_VARIABLES];
 

@@ -7,6 +7,7 @@
 import Type from "typebox";
 import { FORGES } from "../base/forge_names.ts";
 import { checkOnReject } from "./approval.ts";
+import { checkNotItself, checkTexts, Texts, textsExpressions } from "./child_workflow.ts";
 import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
 import type { MachineNeed } from "./machine_needs.ts";
@@ -23,7 +24,7 @@ import {
   StepSchema,
   waitingFields,
 } from "./step.ts";
-import { checkGraph, checkSize, checkStepNames, needsOf } from "./step_graph.ts";
+import { checkGraph, checkSize, checkStepNames, namedSteps, needsOf } from "./step_graph.ts";
 import { allSteps, flatSteps, type PlacedStep } from "./step_list.ts";
 import { checkFinallyReads, checkRoundReads } from "./step_reads.ts";
 import { checkTimeout, Duration } from "./timeout.ts";
@@ -36,6 +37,7 @@ const WorkflowSpec = Type.Object({
   sandbox: Type.Optional(SandboxField),
   may: Type.Optional(May),
   timeout: Type.Optional(Duration),
+  outputs: Type.Optional(Texts),
 }, { additionalProperties: false });
 
 /** `spec` of a Workflow. */
@@ -61,6 +63,8 @@ export const workflow: AnyKind = defineKind<WorkflowSpec>("Workflow", {
     (spec) => checkTimeout(spec.timeout, ["spec", "timeout"]),
     (spec) => checkSandbox(spec.sandbox, ["spec", "sandbox"]),
     (spec) => checkMay(spec.may, ["spec", "may"]),
+    (spec) => checkTexts(spec.outputs, ["spec", "outputs"]),
+    (spec) => checkOutputs(spec),
     sized((spec) =>
       placedSteps(spec).flatMap(({ step, at }) => checkStepMay(step.may, spec.may, [...at, "may"]))
     ),
@@ -75,6 +79,7 @@ export const workflow: AnyKind = defineKind<WorkflowSpec>("Workflow", {
     sized((spec) => checkFinallyReads(lastSteps(spec), mainSteps(spec))),
     sized((spec) => checkAnswersRead(mainSteps(spec))),
   ],
+  checkName: (name, spec) => checkNotItself(name, placedSteps(spec)),
   references: (spec): Reference[] => [
     ...envReferences(spec.env, ["spec", "env"]),
     ...sandboxReferences(spec.sandbox, ["spec", "sandbox"]),
@@ -82,6 +87,7 @@ export const workflow: AnyKind = defineKind<WorkflowSpec>("Workflow", {
   ],
   expressions: (spec) => [
     ...envExpressions(spec.env, ["spec", "env"]),
+    ...textsExpressions(spec.outputs, ["spec", "outputs"]),
     ...placedSteps(spec).flatMap(({ step, at }) => stepExpressions(step, at)),
   ],
   machine: (spec) => [
@@ -181,6 +187,16 @@ function checkAnswersRead(placed: readonly PlacedStep[]): Finding[] {
     const ends = block === undefined ? [] : [{ id: block.id, when: block.repeat?.until }];
     return checkOnReject(step, [...next, ...ends], at);
   });
+}
+
+/** Refuses outputs that read a step which does not exist. */
+function checkOutputs(spec: WorkflowSpec): Finding[] {
+  const known = new Set(placedSteps(spec).map(({ step }) => step.id));
+  return textsExpressions(spec.outputs, ["spec", "outputs"]).flatMap(({ at, source }) =>
+    namedSteps(source).flatMap((id) =>
+      known.has(id) ? [] : [errorAt(at, `No step is called "${id}" here`)]
+    )
+  );
 }
 
 /** The sandboxes of the workflow and its steps; the default one where an agent has none of theirs. */

@@ -37,6 +37,7 @@ import type {
   TaskStore,
 } from "./task_store.ts";
 import type { BudgetStore } from "./budget_store.ts";
+import type { ChildStore } from "./child_store.ts";
 import type { TurnStore } from "./turn_store.ts";
 import type { WaitStore } from "./wait_store.ts";
 
@@ -63,6 +64,7 @@ export interface Store
     BudgetStore,
     TurnStore,
     WaitStore,
+    ChildStore,
     PauseStore,
     SourceEventRecorder,
     SourceEventQueue,

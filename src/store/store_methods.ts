@@ -212,6 +212,23 @@ const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall<Events
     if (hasEnded || result.is === "counted") changed(events, "wait", "approval");
     if (hasEnded) mayWakeTasks(events, undefined, taskId);
   },
+  startChildren(events, { wait, made }, { wait: { now, taskId } }) {
+    if (wait.openedAt === now || wait.end !== undefined) changed(events, "wait");
+    if (made.length === 0 && wait.end === undefined) return;
+    changedOnly(events, "task", taskId, ...made);
+    events.publish("tasksStored", { replaced: NONE_REPLACED });
+    if (made.length === 0) return;
+    events.publish("taskEndsStored", undefined); // of those that miss something
+  },
+  endChild(events, ended) {
+    if (ended === undefined) return;
+    if (ended.isOver) changed(events, "wait");
+    mayWakeTasks(events, undefined, ended.parentId);
+  },
+  findNextChildren: "read",
+  listChildren: "read",
+  listLostChildren: "read",
+  saveChildOutputs: changesNothing,
   listApprovals: "read",
   findApproval: "read",
   oldestApproval: "read",

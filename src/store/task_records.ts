@@ -56,7 +56,7 @@ export interface NewTask {
   readonly dedupKey?: string;
   /** W3C `traceparent` of the trace its spans belong to. */
   readonly trace?: string;
-  /** Task whose end or thread started this one. */
+  /** Task whose step, end or thread started this one. */
   readonly parentId?: string;
   /** Number of tasks before it in a chain of task triggers; 0 when absent. */
   readonly depth?: number;
@@ -122,7 +122,7 @@ export interface TaskQuery extends ListQuery {
   readonly workflow?: string;
   /** Delivery that started them, or whose event they retry. */
   readonly delivery?: string;
-  /** Task whose end or thread started them, or what they retry. */
+  /** Task whose step, end or thread started them, or what they retry. */
   readonly parent?: string;
   /** Task that they retry. */
   readonly retryOf?: string;
@@ -253,8 +253,10 @@ export interface Task {
   readonly finishedAt?: number;
   /** How often a crash interrupted it and it continued. */
   readonly restarts: number;
-  /** Task whose end or thread started it; empty when none did. */
+  /** Task whose step, end or thread started it; empty when none did. */
   readonly parentId: string;
+  /** The task at the top, if a step of another task has started it, or the one that it retries; else empty. */
+  readonly rootId: string;
   /** Task that it retries; empty for none. */
   readonly retryOf: string;
   /** Who had it retried; absent if it is no retry, and in records of earlier versions. */

@@ -9,7 +9,7 @@ import type { JsonObject } from "../base/json.ts";
 import type { NewMessage } from "./outbox_records.ts";
 
 /** What a part of a wait waits for. */
-export const WAIT_KINDS = ["time", "approval", "event", "message"] as const;
+export const WAIT_KINDS = ["time", "approval", "event", "message", "task"] as const;
 /** One of {@linkcode WAIT_KINDS}. */
 export type WaitKind = typeof WAIT_KINDS[number];
 
@@ -18,7 +18,7 @@ export type WaitOutputs = Readonly<Record<string, string>>;
 
 /**
  * How a wait has ended: its time came, people answered, the event or the message that it waits for came,
- * a person let the task go on, or its task was cancelled or ended.
+ * a person let the task go on, its child tasks ended, or its own task was cancelled or ended.
  */
 export type WaitEnd =
   | { readonly by: "time" }
@@ -32,6 +32,8 @@ export type WaitEnd =
     readonly reason: string;
     readonly outputs?: WaitOutputs;
   }
+  /** The children of the step have ended, or may not be made. */
+  | { readonly by: "children"; readonly refused?: string }
   | { readonly by: "task" };
 
 /** How the question of an approval was decided. */
@@ -196,6 +198,8 @@ export type WaitEndResult =
   | { readonly is: "was over"; readonly end: EndedWait }
   /** It is the question of an approval, which nobody answers by hand. */
   | { readonly is: "asks people" }
+  /** Child tasks run for it, which end it. */
+  | { readonly is: "has children" }
   /** The step has no wait. */
   | { readonly is: "none" }
   /** The task has ended, or is being cancelled. */

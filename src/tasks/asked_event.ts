@@ -35,7 +35,7 @@ export interface AskedEvent extends AskedOfArrival {
 }
 
 /** The variables of a task that these expressions see beside those of what comes. */
-const OF_TASK: readonly string[] = ["steps", "task", "goal"];
+const OF_TASK: readonly string[] = ["steps", "task", "goal", "inputs"];
 
 /** The part of the variables of a task that these expressions read. */
 export function readOfTask(

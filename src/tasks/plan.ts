@@ -75,6 +75,13 @@ export interface PlannedGuard {
   readonly connection?: string;
 }
 
+/** What a trigger has to do with the plans of its tasks, and of those that their steps start. */
+export interface PlannedSource {
+  readonly webhook?: Pick<WebhookSpec, "from" | "connection">;
+  /** Present if nobody sends its events. */
+  readonly cron?: true;
+}
+
 /** A workflow and its workspace as one task runs them. */
 export interface Plan {
   /** In the order of the manifest. */
@@ -87,6 +94,14 @@ export interface Plan {
   readonly may?: May;
   /** Time limit of the whole task, as written. */
   readonly timeout?: string | number;
+  /** The outputs of the workflow, as templates. */
+  readonly outputs?: Readonly<Record<string, string>>;
+  /** What the step that has started the task gives it (`with`). */
+  readonly inputs?: Readonly<Record<string, string>>;
+  /** What the tasks that its steps start need to know of its trigger; absent if they start none. */
+  readonly source?: PlannedSource;
+  /** The workspaces in whose directory the tasks above it run. */
+  readonly sharedAbove?: readonly string[];
   /**
    * The resources that were missing when the task was planned. Then only those steps under `finally` run
    * that need none of them.
@@ -163,15 +178,15 @@ export class Planner {
   }
 
   /**
-   * Whether the tasks of this trigger may read the variable `signed`, or ask for four eyes, for which it
-   * has to be known who sent the event. It may say so without need, but never misses a task that does.
+   * Whether the tasks of this trigger, or those that their steps start, may read the variable `signed`, or
+   * ask for four eyes, for which it has to be known who sent the event. It may say so without need, but never misses a task that does.
    */
   readsSigned(trigger: Resource<TriggerSpec>): boolean {
     const { plan } = this.plan(trigger);
     if (plan === undefined) return false;
     const known = this.#readsSigned.get(plan);
     if (known !== undefined) return known;
-    const reads = /\b(?:signed|fourEyes)\b/.test(plan.json);
+    const reads = /\b(?:signed|fourEyes)\b|"workflow":/.test(plan.json);
     this.#readsSigned.set(plan, reads);
     return reads;
   }
@@ -183,7 +198,7 @@ export class Planner {
   planFor(
     project: string,
     action: TriggerSpec["action"],
-    event?: TriggerSpec["event"],
+    event?: PlannedSource | TriggerSpec["event"],
   ): PlannedTask {
     if (action === undefined) {
       return { workflow: "", workspace: "", missing: "its trigger has no action" };
@@ -221,6 +236,8 @@ export class Planner {
       ...defined({ finally: last }),
       env: workflow.env ?? {},
       ...defined({ may: workflow.may, timeout: workflow.timeout, goal: action.goal, from }),
+      ...defined({ outputs: workflow.outputs }),
+      ...steps.some((step) => step.workflow !== undefined) ? { source: sourceOf(event) } : {},
       workspace: {
         path: workspace?.path ?? "",
         isolation: workspace?.isolation ?? DEFAULT_ISOLATION,
@@ -239,9 +256,17 @@ export class Planner {
   }
 }
 
+function sourceOf(event: PlannedSource | TriggerSpec["event"] | undefined): PlannedSource {
+  const { from, connection } = event?.webhook ?? {};
+  return {
+    ...from === undefined ? {} : { webhook: { from, ...defined({ connection }) } },
+    ...event?.cron === undefined ? {} : { cron: true },
+  };
+}
+
 /** The guard of a webhook; `undefined` if it has none, or if it does not apply to these steps. */
 function guardOf(
-  { from, connection }: WebhookSpec,
+  { from, connection }: Pick<WebhookSpec, "from" | "connection">,
   steps: readonly PlannedStep[],
 ): PlannedGuard | undefined {
   if (from === undefined) return undefined;
@@ -276,7 +301,12 @@ export function mayHaveTurns(plan: string): boolean {
 
 /** Whether a step of a stored plan waits for something other than an agent; see {@linkcode mayHaveTurns}. */
 export function mayHaveWaits(plan: string): boolean {
-  return plan.includes('"waitFor":') || plan.includes('"approval":');
+  return plan.includes('"waitFor":') || plan.includes('"approval":') || mayHaveChildren(plan);
+}
+
+/** Whether a step of a stored plan starts another workflow; see {@linkcode mayHaveTurns}. */
+export function mayHaveChildren(plan: string): boolean {
+  return plan.includes('"workflow":');
 }
 
 /** Copies agent, prompt, shell and sandbox into a step. */

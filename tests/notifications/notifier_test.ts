@@ -53,6 +53,7 @@ function taskOf(given: Partial<Task> = {}): Task {
     finishedAt: 1000,
     restarts: 0,
     parentId: "",
+    rootId: "",
     retryOf: "",
     depth: 0,
     directory: "",

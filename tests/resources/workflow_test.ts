@@ -138,6 +138,55 @@ const STEPS: readonly [what: string, text: string, findings: readonly RegExp[]][
     [/^f\.yaml:8:9: spec\.steps\.0\.env\.A-B: /],
   ],
   [
+    "another workflow",
+    manifest("workflow: b", "with: {a: '{{ payload.a }}'}", "workspace: w", "timeout: 2h"),
+    [],
+  ],
+  [
+    "another workflow for each item",
+    manifest(
+      "workflow: b",
+      "forEach: payload.items",
+      "maxParallel: 2",
+      "with: {a: '{{ item.x }} {{ index }}'}",
+    ),
+    [],
+  ],
+  ["an item without a list", manifest("workflow: b", "with: {a: '{{ item }}'}"), [
+    /spec\.steps\.0\.with\.a/,
+  ]],
+  ["how many at once, without a list", manifest("workflow: b", "maxParallel: 2"), [
+    /spec\.steps\.0\.maxParallel: "maxParallel" is for a step with "forEach"/,
+  ]],
+  ["a list that does not compile", manifest("workflow: b", "forEach: '1 +'"), [
+    /spec\.steps\.0\.forEach: Does not compile/,
+  ]],
+  ["no task at once", manifest("workflow: b", "forEach: payload.a", "maxParallel: 0"), [
+    /Expected a number of tasks, 1 to 100/,
+  ]],
+  ["another workflow and a line", manifest("workflow: b", "run: x"), [
+    /^f\.yaml:7:7: spec\.steps\.0\.run: A step with "workflow" runs another task, so it has no "run"/,
+  ]],
+  ["a retry of another workflow", manifest("workflow: b", "retry: {attempts: 2}"), [
+    /^f\.yaml:7:7: spec\.steps\.0\.retry: .*"workflow" runs another task/,
+  ]],
+  ["an input of no name", manifest("workflow: b", "with: {'a b': x}"), [/spec\.steps\.0\.with/]],
+  ["an input that is no text", manifest("workflow: b", "with: {a: 1}"), [
+    /spec\.steps\.0\.with\.a/,
+  ]],
+  ["an input that does not compile", manifest("workflow: b", "with: {a: '{{ 1 + }}'}"), [
+    /spec\.steps\.0\.with\.a: Does not compile/,
+  ]],
+  ["another workflow for too long", manifest("workflow: b", "timeout: 367d"), [/takes 1s to 366d/]],
+  ["inputs of a line", manifest("run: x", "with: {a: b}"), [
+    /^f\.yaml:7:7: spec\.steps\.0\.with: "with" is for steps with "workflow"/,
+  ]],
+  ["its own workflow", manifest("workflow: w"), [
+    /^f\.yaml:6:7: spec\.steps\.0\.workflow: Workflow "w" would start itself again and again/,
+  ]],
+  ["its own workflow, at times", manifest("workflow: w", "when: payload.a"), []],
+  ["an input that it reads", manifest("run: x", "env: {A: '{{ inputs.a }}'}"), []],
+  [
     "a NUL in env",
     manifest("run: x", "env:", '  A: "a\\0b"'),
     [/^f\.yaml:8:9: spec\.steps\.0\.env\.A: .*NUL/],

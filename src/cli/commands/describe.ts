@@ -72,15 +72,24 @@ export const command: Command = defineCommand({
 
 /** Messages of a task that are shown. */
 const ANSWERS = 10;
+/** Tasks that its steps have started that are shown. */
+const CHILDREN = 50;
 
-/** The messages that answer a task, which are younger than it, and its steps with their sandboxes. */
+/**
+ * The messages that answer a task, which are younger than it, the tasks that its steps have started, and
+ * its steps with their sandboxes.
+ */
 async function aboutTask(task: JsonObject, client: Client): Promise<Partial<TaskFacts>> {
   const id = String(task["id"]);
   const answers = await ifAllowed(
     client.call("get", { what: "outbox", task: id, after: id, limit: ANSWERS }),
   );
   const plan = (await ifAllowed(client.call("task.plan", { id })))?.steps;
-  return { answers, plan, bare: await bareSteps(task, plan ?? [], client) };
+  const starts = plan?.some(({ workflow }) => workflow !== undefined) === true;
+  const children = starts
+    ? await ifAllowed(client.call("get", { what: "task", parent: id, limit: CHILDREN }))
+    : undefined;
+  return { answers, children, plan, bare: await bareSteps(task, plan ?? [], client) };
 }
 
 /** The steps that run without the sandbox that they have by default, with why. */

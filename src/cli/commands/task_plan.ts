@@ -90,10 +90,11 @@ function limitText(
 }
 
 function runsText(
-  { kind, agent, fallbacks, finally: isLast, wait_for: wait, repeat }: PlannedStepView,
+  { kind, agent, fallbacks, finally: isLast, wait_for: wait, repeat, workflow }: PlannedStepView,
 ): string {
   if (repeat !== undefined) return `rounds, ${repeat.max} at most`;
   if (kind === "approval") return "asks people";
+  if (workflow !== undefined) return `workflow ${workflow}`;
   if (wait !== undefined) return `waits ${(wait.any ?? [wait]).map(waitText).join(" or ")}`;
   const runs = agent === null ? "shell" : `agent ${agentNames({ agent, fallbacks })}`;
   return runs + (isLast ? ", finally" : "");

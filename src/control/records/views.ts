@@ -53,6 +53,7 @@ export function taskView(task: ExplainedTask): TaskRecord {
     reason: reasonOf(task),
     delivery_id: task.deliveryId || null,
     parent_id: task.parentId || null,
+    ...(task.rootId === "" ? {} : { root_id: task.rootId }),
     retry_of: task.retryOf || null,
     ...defined({ retried_by: task.retriedBy?.called }),
     created_at: rfc3339(task.createdAt),

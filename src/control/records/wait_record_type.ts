@@ -25,6 +25,8 @@ export function howEnded(end: EndedWait): string {
       return `the event of delivery/${end.deliveryId} came`;
     case "message":
       return "a message came";
+    case "children":
+      return end.refused === undefined ? "the tasks that it started ended" : end.refused;
     case "task":
       return "its task was cancelled";
   }

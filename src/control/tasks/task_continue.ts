@@ -92,6 +92,10 @@ function whyNot(
     return `Step "${step}" of task ${id} asks people, and only their answer lets it go on: ` +
       `svc task approve ${id} ${step}, or reject`;
   }
+  if (is === "has children") {
+    return `Step "${step}" of task ${id} waits for the tasks that it started: ` +
+      `svc get tasks --parent ${id} lists them, and svc task cancel ends one`;
+  }
   if (end === undefined) {
     return `Step "${step}" of task ${id}, which is ${state}, does not wait for a time: ` +
       '"svc get waits" lists the steps that do';

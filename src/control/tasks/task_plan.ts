@@ -64,6 +64,7 @@ function stepViews(
       id: step.id,
       kind: kindOf(step),
       ...defined({ wait_for: step.waitFor, repeat: step.repeat, within: step.within }),
+      ...defined({ workflow: step.workflow }),
       agent: step.agent?.name ?? null,
       fallbacks: (step.fallbacks ?? []).map(({ agent, sandbox }) => ({
         agent: agent?.name ?? null,
@@ -81,7 +82,10 @@ function stepViews(
   });
 }
 
-function kindOf({ waitFor, approval, repeat, agent }: PlannedStep): PlannedStepView["kind"] {
+function kindOf(
+  { waitFor, approval, repeat, workflow, agent }: PlannedStep,
+): PlannedStepView["kind"] {
+  if (workflow !== undefined) return "workflow";
   if (waitFor !== undefined) return "wait";
   if (approval !== undefined) return "approval";
   if (repeat !== undefined) return "repeat";

@@ -42,7 +42,7 @@ import {
   type TurnMethod,
 } from "./tasks/turn_rows.ts";
 import * as taskCounts from "./tasks/task_counts.ts";
-import { answerOpenWait, endOpenWait } from "./tasks/wait_rows.ts";
+import { answerOpenWait, endAnyChild, endOpenWait } from "./tasks/wait_rows.ts";
 import { pauseClaims } from "./tasks/closed_projects.ts";
 import * as taskLists from "./tasks/task_lists.ts";
 import { changeTasks } from "./working_set/change_tasks.ts";
@@ -102,6 +102,7 @@ export const METHODS: { readonly [Name in Separate]: Inside<Name> } = {
   pruneSessions,
   endWait: endOpenWait,
   answerWait: answerOpenWait,
+  endChild: endAnyChild,
   pauseTasks: pauseClaims,
   countRunning: taskCounts.countRunning,
   listProjectRooms: taskCounts.listProjectRooms,

@@ -111,6 +111,15 @@ export const IMPOSSIBLE_ROWS: readonly ImpossibleRows[] = [
     show: (ids) => `There are answers of people to nothing that was asked: ${ids}`,
   },
   {
+    sql: `SELECT DISTINCT parent_id AS id FROM children
+          WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.id = children.parent_id)`,
+    show: (ids) => `There are children of tasks that do not exist: ${ids}`,
+  },
+  {
+    sql: `SELECT id FROM tasks WHERE root_id IS NOT NULL AND parent_id IS NULL`,
+    show: (ids) => `There are children that no task has started: ${ids}`,
+  },
+  {
     sql:
       `SELECT DISTINCT message_id AS id FROM outbox_content WHERE NOT EXISTS (SELECT 1 FROM outbox
           WHERE outbox.id = message_id AND outbox.state IN ('held', 'pending', 'failed'))`,

@@ -10,6 +10,7 @@ import type { StoreArgs, StoreResult } from "../store_calls.ts";
 import { findApproval, listApprovals, oldestApproval } from "./approvals.ts";
 import { listBudgetUse } from "./budgets.ts";
 import { bindThread, findBindings, findThreadOfTask } from "./bindings.ts";
+import { findNextChildren, listChildren, listLostChildren, saveChildOutputs } from "./children.ts";
 import { listConnectionStates, noteConnection } from "./connections.ts";
 import { finishControl, listControl, recordControl } from "./control_audit.ts";
 import { claimRun, findCursor } from "./cursors.ts";
@@ -83,6 +84,10 @@ export const SHARED_METHODS = {
   listWaitsOfDeliveries,
   listFilledInboxes,
   countWaits,
+  findNextChildren,
+  listChildren,
+  saveChildOutputs,
+  listLostChildren,
   listApprovals,
   findApproval,
   oldestApproval,

@@ -36,8 +36,7 @@ import type { SqlSession } from "./session.ts";
 export const TASK_COLUMNS = `tasks.id, tasks.project, tasks."trigger", tasks.workflow,
   tasks.workspace, tasks.state, tasks.reason, tasks.delivery_id, tasks.plan_hash, tasks.created_at,
   tasks.started_at, tasks.finished_at, tasks.restarts, tasks.parent_id, tasks.retry_of,
-  tasks.retried_by,
-  tasks.depth, tasks.directory, tasks.cancel_reason, tasks.active_ms`;
+  tasks.retried_by, tasks.depth, tasks.directory, tasks.cancel_reason, tasks.active_ms, tasks.root_id`;
 
 /** The states of a task that has ended. */
 export const ENDED_STATES: readonly TaskState[] = ["succeeded", "failed", "cancelled"];
@@ -76,6 +75,7 @@ export function toTask(row: Row, stored: StoredSteps): Task {
     ...optionalNumber(row, "finished_at", "finishedAt"),
     restarts: number(row, "restarts"),
     parentId: textOrEmpty(row, "parent_id"),
+    rootId: textOrEmpty(row, "root_id"),
     retryOf: textOrEmpty(row, "retry_of"),
     ...(row["retried_by"] === null ? {} : { retriedBy: json(row, "retried_by") as AskedBy }),
     depth: number(row, "depth"),

@@ -112,6 +112,7 @@ async (
   const place = { taskId, position, round: newest };
   const asked = by.by === "hand" ? await findWait(db, place) : undefined;
   if (asked !== undefined && isQuestion(asked)) return { is: "asks people" };
+  if (asked?.parts.some(({ kind }) => kind === "task")) return { is: "has children" };
   if (await end(db, { ...place, part, end: by, now })) {
     await host.wake(db, taskId);
     return { is: "over" };

@@ -104,6 +104,8 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   openWait: waits.openWait,
   endWait: waits.endWait,
   answerWait: waits.answerWait,
+  startChildren: changing(waits.startChildren),
+  endChild: waits.endChild,
   endWaits: over((rows, taskId, now) => rows.closeWaits(taskId, now)),
   pauseTasks,
   countRunning: taskCounts.countRunning,

@@ -6,6 +6,7 @@
 
 import { DUE_TASK_COLUMNS, toDueTask } from "../sql/task_facts.ts";
 import { answerWait as answer } from "../sql/approvals.ts";
+import * as children from "../sql/children.ts";
 import * as waits from "../sql/waits.ts";
 import { wakeTask } from "../transactions/park_task.ts";
 import type { Database } from "./engine/database.ts";
@@ -29,3 +30,7 @@ export const openWait = waits.openWait(HOST);
 export const endWait = waits.endWait(HOST);
 /** Counts an answer to the question of an approval. */
 export const answerWait = answer(HOST);
+/** Opens the wait of a step, and makes those of its children that have room. */
+export const startChildren = children.startChildren(HOST);
+/** Notes how a child has ended. */
+export const endChild = children.endChild(HOST);

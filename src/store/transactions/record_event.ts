@@ -26,7 +26,7 @@ import { settle } from "../rules/settle.ts";
 import type { DecidedReadiness } from "../rules/readiness.ts";
 import type { NewTask } from "../task_records.ts";
 import { cancelTask } from "./end_task.ts";
-import type { EventRows } from "./task_rows.ts";
+import type { EventRows, TaskRows } from "./task_rows.ts";
 import { findReadiness, promoteQueued, queueOrMakeReady } from "./queue_for_room.ts";
 
 /** The delivery of an event. */
@@ -107,7 +107,7 @@ function carryOut(
       }
       return;
     case "start":
-      return start(rows, task, { delivery, runAt: action.runAt });
+      return startTask(rows, task, { delivery, runAt: action.runAt });
     case "remember-key":
       return rows.rememberKey(task, {
         deliveryId: delivery.id,
@@ -131,10 +131,14 @@ function move(
   queueOrMakeReady(rows, joined.id, limits);
 }
 
-function start(
-  rows: EventRows,
+/** Stores a new task, which is ready or queued, or delayed until `runAt`. */
+export function startTask(
+  rows: TaskRows,
   task: NewTask,
-  { delivery, runAt }: { delivery: EventContext["delivery"]; runAt: number | undefined },
+  { delivery, runAt }: {
+    readonly delivery: EventContext["delivery"];
+    readonly runAt?: number | undefined;
+  },
 ): void {
   const limits = limitsOf(task);
   const debounce = debounceDigest(task);

@@ -21,6 +21,7 @@ import { readySince } from "./ready_since.ts";
 import { repeatInStep } from "./repeat_step.ts";
 import { INTERRUPTED } from "./step_recorder.ts";
 import { askInStep } from "./approval_step.ts";
+import { startInStep } from "./child_step.ts";
 import { waitInStep } from "./wait_step.ts";
 import type { Waiting } from "./waiting.ts";
 
@@ -62,16 +63,17 @@ export async function runStep(
   return undefined;
 }
 
-/** Does what its form says: runs a program or rounds, waits, or asks people. */
+/** Does what its form says: runs a program or rounds, waits, asks people, or starts another task. */
 function runForm(
   placed: PositionedStep,
   context: TaskContext,
   how: Parameters<typeof makeAttempts>[2],
 ): Promise<StepRecord | Waiting | undefined> {
-  const { repeat, waitFor, approval } = placed.step;
+  const { repeat, waitFor, approval, workflow } = placed.step;
   if (repeat !== undefined) return repeatInStep({ ...placed, repeat }, context, how.log);
   if (waitFor !== undefined) return waitInStep(placed, context, how.log);
   if (approval !== undefined) return askInStep({ ...placed, approval }, context, how.log);
+  if (workflow !== undefined) return startInStep({ ...placed, workflow }, context);
   return makeAttempts(placed, context, how);
 }
 

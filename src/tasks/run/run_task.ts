@@ -9,6 +9,7 @@ import { AppError } from "../../base/errors.ts";
 import type { ClaimedTask, StepRecord } from "../../store/task_records.ts";
 import { CancellationScope } from "../cancellation_scope.ts";
 import { Activity } from "./activity.ts";
+import { cancelChildren, storeOutputs } from "./children.ts";
 import { checkSender, hasBegun } from "./check_sender.ts";
 import { findNeverRan, isOver, taskVerdict } from "./flow.ts";
 import { type Plan, planHere } from "../plan.ts";
@@ -91,7 +92,7 @@ async function runRecorded(bare: BareRun): Promise<TaskResult> {
     mark,
     leftovers: { arePossible: mayHaveLeft(plan, steps.records) },
     evaluator: retryingEvaluator(host, stop),
-    scopeFor: taskScopes(claimed, steps),
+    scopeFor: taskScopes(claimed, steps, plan),
   });
 }
 
@@ -134,7 +135,11 @@ async function runAndCleanUp(run: TaskRun): Promise<TaskResult> {
     if (cut !== undefined) return cut;
     const { state, reason } = taskVerdict(plan, steps.records);
     if (state !== "succeeded") return { state, reason };
-    const report = await pullReportOf(run);
+    const isChild = task.rootId !== "";
+    if (isChild && plan.outputs !== undefined) {
+      await storeOutputs(context ?? await prepareTask(run, cancellation));
+    }
+    const report = isChild ? undefined : await pullReportOf(run);
     if (report !== undefined) {
       const last = context ?? await prepareTask(run, cancellation);
       if (!await reportPull(last, report, cancellation)) return INTERRUPTED;
@@ -191,6 +196,8 @@ async function giveUpUnrun(run: TaskRun): Promise<void> {
   }
   if (unrun.every(([, step]) => runsProgram(step))) return;
   await retryInRun(run, () => store.endWaits(task.id, clock.now()));
+  if (unrun.every(([, step]) => step.workflow === undefined)) return;
+  await retryInRun(run, () => cancelChildren(run));
 }
 
 /**

@@ -8,7 +8,9 @@ import { defined } from "../../base/defined.ts";
 import type { ClaimedTask, Task, TaskNames } from "../../store/task_records.ts";
 import type { TaskQueue } from "../../store/task_store.ts";
 import type { TurnStore } from "../../store/turn_store.ts";
-import { mayHaveTurns, mayHaveWaits } from "../plan.ts";
+import { mayHaveChildren, mayHaveTurns, mayHaveWaits } from "../plan.ts";
+import { announceEnd } from "./announce_end.ts";
+import { cancelChildren, type ChildrenHost } from "./children.ts";
 import type { RunHost, TaskResult } from "./task_context.ts";
 import type { TaskWrites } from "./task_writes.ts";
 
@@ -22,8 +24,14 @@ export interface TimedResult extends TaskResult {
 interface Host extends Pick<RunHost, "clock" | "log" | "events"> {
   readonly store:
     & Pick<TaskQueue, "finishTask" | "requeueTask">
-    & Pick<TurnStore, "endTurn" | "parkTask">;
+    & Pick<TurnStore, "endTurn" | "parkTask">
+    & ChildrenHost["store"];
   readonly isFollowed: (task: TaskNames) => boolean;
+}
+
+/** Whether the end of a task has to be kept: triggers follow it, or a step of another task waits for it. */
+export function isAwaited(task: Task, { isFollowed }: Pick<Host, "isFollowed">): boolean {
+  return task.rootId !== "" || isFollowed(task);
 }
 
 /** Ends a task, parks one that waits, or puts one back that was interrupted. */
@@ -34,7 +42,7 @@ export async function storeResult(
   writes: TaskWrites,
 ): Promise<void> {
   const { state, reason, steps = [], parked, hasOwnFiles, isEnding } = result;
-  const { store, clock, isFollowed } = host;
+  const { store, clock } = host;
   const untilStored = <T>(write: () => Promise<T>) => writes.untilStored(task.id, write);
   if (state === "interrupted") {
     return await untilStored(() => store.requeueTask(task.id, steps, activeMs));
@@ -52,16 +60,10 @@ export async function storeResult(
     );
   }
   // such as those of steps that were cancelled while they waited, or that a crash cut off
+  if (mayHaveChildren(plan)) await untilStored(() => cancelChildren({ claimed: { task }, host }));
   if (mayHaveTurns(plan)) await untilStored(() => store.endTurn(task.id));
-  const [followed, hasWaits] = [isFollowed(task), mayHaveWaits(plan)];
+  const [followed, hasWaits] = [isAwaited(task, host), mayHaveWaits(plan)];
   const end = { state, reason, now, followed, mayHaveWaits: hasWaits };
   await untilStored(() => store.finishTask({ ...end, taskId: task.id, steps }));
   announceEnd({ ...task, state, reason, finishedAt: now }, host);
-}
-
-/** Tells the log and the other parts of the daemon that a task has ended. */
-export function announceEnd(task: Task, { log, events }: Pick<Host, "log" | "events">): void {
-  const { id, state, reason } = task;
-  log.info("task ended", { task: id, state, ...defined({ reason: reason || undefined }) });
-  events.publish("taskEnded", { task });
 }

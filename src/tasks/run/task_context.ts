@@ -22,7 +22,8 @@ import type { ProcessGroups } from "../../shell/process_groups.ts";
 import type { Events } from "../../store/events.ts";
 import type { Lease } from "../../store/lease.ts";
 import type { LogStore } from "../../store/log_store.ts";
-import type { TaskRecorder } from "../../store/task_store.ts";
+import type { ChildStore } from "../../store/child_store.ts";
+import type { TaskQueue, TaskRecorder, TaskStore } from "../../store/task_store.ts";
 import type { BudgetStore } from "../../store/budget_store.ts";
 import type { TurnStore } from "../../store/turn_store.ts";
 import type { Parking } from "../../store/turn_records.ts";
@@ -51,7 +52,10 @@ export interface RunHost extends Core {
     & TaskRecorder
     & Pick<TurnStore, "takeTurn" | "endTurn" | "noteLimit" | "saveSession">
     & Pick<BudgetStore, "settleRun">
-    & Pick<WaitStore, "openWait" | "endWaits" | "listWaits">;
+    & Pick<WaitStore, "openWait" | "endWaits" | "listWaits">
+    & Pick<ChildStore, "startChildren" | "listChildren" | "saveChildOutputs">
+    & Pick<TaskQueue, "cancelTask">
+    & Pick<TaskStore, "findTasks">;
   /** Holds the secrets that steps refer to. */
   readonly catalog: Catalog;
   /** Hides secrets in the output of steps. */

@@ -1,6 +1,6 @@
 /**
  * The variables of CEL expressions in a workflow while its task runs: the event, the task, the
- * steps so far, and the goal.
+ * steps so far, the goal, and the inputs.
  *
  * @module
  */
@@ -11,6 +11,7 @@ import { type JsonObject, parseOwnJson } from "../../base/json.ts";
 import { type Scope, scopeOf } from "../../cel/expression.ts";
 import { signedValues } from "../../signatures/coverage.ts";
 import type { ClaimedTask, StepRecord, TaskState } from "../../store/task_records.ts";
+import type { Plan } from "../plan.ts";
 
 /** The facts that expressions see beside the event and the steps. */
 export interface ScopeFacts {
@@ -26,6 +27,7 @@ export interface ScopeFacts {
 export function taskScopes(
   claimed: ClaimedTask,
   steps: { readonly records: readonly StepRecord[] },
+  { inputs = {} }: Pick<Plan, "inputs"> = {},
 ): (facts: ScopeFacts) => Scope {
   const { task: { id, workflow, workspace, project, trigger, deliveryId }, headers } = claimed;
   const { url, method, remote } = claimed.request;
@@ -59,6 +61,7 @@ export function taskScopes(
         return Object.fromEntries(shown.map((record) => [record.id, shownStep(record)]));
       },
       goal: goal?.text,
+      inputs,
     };
     return scopeOf(variables, `tasks of ${project}/${trigger}`);
   };

@@ -101,6 +101,7 @@ function resultOf(
     case "hand":
       return done({ ...end.outputs, ...inTime }, `continued by ${end.who}: ${end.reason}`);
     case "answer":
+    case "children":
       return done({});
     case "time":
       if ((part.for ?? part.until) !== undefined) return done(which);

@@ -15,7 +15,8 @@ import type { TurnStore } from "../../store/turn_store.ts";
 import { mayHaveTurns } from "../plan.ts";
 import { INTERRUPTED, runTask } from "./run_task.ts";
 import type { RunHost, RunSignals, TaskResult } from "./task_context.ts";
-import { announceEnd, storeResult, type TimedResult } from "./store_result.ts";
+import { announceEnd } from "./announce_end.ts";
+import { isAwaited, storeResult, type TimedResult } from "./store_result.ts";
 import { LOST, TaskWrites } from "./task_writes.ts";
 import { TASK_MARK } from "../step/inherited_env.ts";
 import type { WorkerLoad } from "../worker_load.ts";
@@ -194,10 +195,9 @@ class Worker implements TaskWorker {
   }
 
   async end(task: Task, reason: string): Promise<CancelResult> {
-    const { store, clock, isFollowed } = this.#host;
-    const now = clock.now();
-    const end = { reason, now, followed: isFollowed(task) };
-    const result = await store.cancelTask(task.id, end);
+    const now = this.#host.clock.now();
+    const end = { reason, now, followed: isAwaited(task, this.#host) };
+    const result = await this.#host.store.cancelTask(task.id, end);
     if (result === "stopping") this.cancel([task.id], reason);
     if (result === "cancelled") {
       announceEnd({ ...task, state: "cancelled", reason, finishedAt: now }, this.#host);

@@ -40,7 +40,7 @@ export function looksOutside(expression: Expression, goal: Template | undefined)
   });
 }
 
-/** Variables whose values come from the sender of the event. */
+/** Variables whose values come, or may come, from the sender of the event. */
 const OUTSIDE: ReadonlySet<string> = new Set([
   "payload",
   "headers",
@@ -48,6 +48,7 @@ const OUTSIDE: ReadonlySet<string> = new Set([
   "remote",
   "signed",
   "unsigned",
+  "inputs",
 ]);
 
 /** Fields of a step that svc sets itself. */

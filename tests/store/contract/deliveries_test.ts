@@ -46,6 +46,7 @@ eachStore("recordDelivery stores the delivery and its pending task", async (stor
     createdAt: 1_700_000_000_001,
     restarts: 0,
     parentId: "",
+    rootId: "",
     retryOf: "",
     depth: 0,
     directory: "",

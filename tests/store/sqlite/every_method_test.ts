@@ -15,7 +15,7 @@ import type { StoreMethod } from "../../../src/store/store.ts";
 import { isGrowing, watched } from "./query_plans.ts";
 import { admitted } from "../../helpers/admitted.ts";
 import { eventIdOf, sourceEvent } from "../../helpers/source_event_records.ts";
-import { accept, idOf, step, taskIdOf } from "../../helpers/store_records.ts";
+import { accept, idOf, PLAN, step, taskIdOf } from "../../helpers/store_records.ts";
 
 const T1 = taskIdOf(1);
 const AUDIT: AuditStart = {
@@ -87,6 +87,16 @@ const LISTS = [
 type Calls = {
   readonly [Name in StoreMethod]: (run: (typeof METHODS)[Name], db: Database) => unknown;
 };
+
+const childOf = (id: string) => ({
+  id,
+  project: "default",
+  trigger: "push",
+  workflow: "build",
+  workspace: "repo",
+  plan: PLAN,
+  followed: true,
+});
 
 /** One after the other, on a store in which task 1 waits. */
 const CALLS: Calls = {
@@ -249,6 +259,22 @@ const CALLS: Calls = {
     await METHODS.findApproval(db, { taskId: T1, position: 1 });
     await run(db, { ...answer, key: "person:bob", person: "bob", called: "bob" });
   },
+  startChildren: async (run, db) => {
+    const place = { taskId: T1, position: 1, round: 8, project: "default" };
+    const counted = { items: 1, maxParallel: 1 };
+    const parts = [{ kind: "task", dueAt: 9e15, isRelative: true, asked: counted }] as const;
+    const task = { ...childOf(taskIdOf(80)), workspaceMax: 2 };
+    const asked = { children: [{ item: 0, task }], isShared: true, sharedAbove: ["repo"] };
+    await run(db, { ...asked, wait: { ...place, parts, now: 5 } });
+  },
+  findNextChildren: (run, db) => run(db, taskIdOf(80)),
+  listChildren: (run, db) => run(db, { taskId: T1, position: 1, round: 8, limit: 5 }),
+  saveChildOutputs: (run, db) => run(db, taskIdOf(80), { said: "hello" }),
+  endChild: async (run, db) => {
+    await METHODS.cancelTask(db, taskIdOf(80), { reason: "", now: 6, followed: true });
+    await run(db, taskIdOf(80), 7);
+  },
+  listLostChildren: (run, db) => run(db, 5),
   listApprovals: (run, db) => run(db, { limit: 5 }),
   findApproval: (run, db) => run(db, { taskId: T1, position: 1, round: 7 }),
   oldestApproval: (run, db) => run(db),

@@ -47,6 +47,7 @@ const BOUNDED: readonly RegExp[] = [
   /^SCAN \(?(subquery-\d+|tasks)\)?$/, // what a subquery with a limit gave
   /^SCAN tasks USING (COVERING )?INDEX tasks_(ready|unready|timed|timed_by_age|waiting|running)$/, // hold nothing else
   /^SCAN waits USING (COVERING )?INDEX waits_(open|for_events)$/, // hold the open ones alone
+  /^SCAN children USING (COVERING )?INDEX children_open$/, // holds those that have not ended alone
   /^SCAN (dedup_keys|task_ends)$/, // the first ones
   /^SCAN pauses$/, // one for each project that a person pauses
   /^SCAN (ready|found)$/, // the values that steps in an index find

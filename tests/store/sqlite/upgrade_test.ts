@@ -87,6 +87,7 @@ Deno.test("a database of schema 1 opens with its tasks, which run on", async () 
     startedAt: 2,
     restarts: 2,
     parentId: "",
+    rootId: "",
     retryOf: "",
     depth: 0,
     directory: "",
@@ -328,6 +329,32 @@ Deno.test("a limit of a project holds for what was ready and ran before an upgra
   deepEqual((await store.claimTasks(9, 1)).tasks, []);
   await store.finishTask({ taskId: taskIdOf(0), state: "succeeded", reason: "", now: 1 });
   deepEqual((await store.claimTasks(9, 1)).tasks.map(({ task }) => task.id), [taskIdOf(2)]);
+});
+
+Deno.test("a task of before an upgrade may have children after it", async () => {
+  await using dir = await tempDir();
+  const path = `${dir.path}/svc.db`;
+  const old = new Database(path);
+  migrate(old, 17); // as of the version before
+  const taskId = taskIdOf(1);
+  old.run("INSERT INTO plans VALUES (?, ?)", PLAN.hash, PLAN.json);
+  old.run("INSERT INTO plan_uses VALUES (?, 1)", PLAN.hash);
+  old.run(
+    `INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
+       plan_hash, created_at, started_at) VALUES (?, 'default', 'push', 'ci', 'repo', 'running', '', '', ?, 1, 5)`,
+    taskId,
+    PLAN.hash,
+  );
+  old[Symbol.dispose]();
+  await using store = await openStore(path);
+  equal((await store.findTasks(taskId))[0]?.rootId, "");
+  const parts = [{ kind: "task", dueAt: 99, isRelative: true }] as const;
+  const wait = { taskId, position: 0, round: 1, project: "default", parts, now: 6 };
+  const names = { project: "default", trigger: "push", workflow: "build", workspace: "repo" };
+  const task = { ...names, id: taskIdOf(2), plan: PLAN };
+  const asked = { wait, children: [{ item: 0, task }], isShared: false, sharedAbove: [] };
+  deepEqual((await store.startChildren(asked)).made, [taskIdOf(2)]);
+  equal((await store.findTasks(taskIdOf(2)))[0]?.rootId, taskId);
 });
 
 Deno.test("an upgraded database has the schema of a new one", async () => {

@@ -1,6 +1,6 @@
 /**
- * The origin of a task and what it started: its delivery, the task that it repeats, the task whose
- * end started it, and the tasks that it started in the same ways.
+ * What a task started: the tasks that repeat it, those that its steps started, and those that its end
+ * started.
  *
  * @module
  */
@@ -24,7 +24,16 @@ export function Chain({ task }: { readonly task: TaskRecord }) {
     <section aria-labelledby="chain-title">
       <h2 id="chain-title">Related tasks</h2>
       <Tasks title="Retries" tasks={retries.items} all={{ retry_of: task.id }} />
-      <Tasks title="Started when it ended" tasks={children.items} all={{ parent: task.id }} />
+      <Tasks
+        title="Started by its steps"
+        tasks={children.items.filter(({ root_id }) => root_id !== undefined)}
+        all={{ parent: task.id }}
+      />
+      <Tasks
+        title="Started when it ended"
+        tasks={children.items.filter(({ root_id }) => root_id === undefined)}
+        all={{ parent: task.id }}
+      />
     </section>
   );
 }

@@ -15,15 +15,16 @@ import { endTurn, noteLimit, takeTurn, type TurnHost } from "../../sql/turns.ts"
 import type { TaskState } from "../../task_records.ts";
 import { parkTask, wakeTask } from "../../transactions/park_task.ts";
 import type { TurnStore } from "../../turn_store.ts";
+import type { ChildStore } from "../../child_store.ts";
 import type { WaitStore } from "../../wait_store.ts";
 import type { Connections, Session } from "../database/connections.ts";
-import { openingWait } from "./wait_rows.ts";
+import { openingWait, startingChildren } from "./wait_rows.ts";
 import { changeTasks } from "../working_set/change_tasks.ts";
 import type { BatchRequest } from "../working_set/batch_request.ts";
 import { ClaimFence, type HandedOut } from "../working_set/claim_fence.ts";
 
 /** Names of the methods that need the claims of this store. */
-export type TurnMethod = "takeTurn" | "endTurn" | "parkTask" | "openWait";
+export type TurnMethod = "takeTurn" | "endTurn" | "parkTask" | "openWait" | "startChildren";
 
 const HOST: Omit<TurnHost<Session>, "checkClaim"> = {
   nodeOf: (db) => db.owner.node,
@@ -59,7 +60,7 @@ const HOST: Omit<TurnHost<Session>, "checkClaim"> = {
 export function turnMethods(
   connections: Connections,
   claims: HandedOut,
-): Pick<TurnStore & WaitStore, TurnMethod> {
+): Pick<TurnStore & WaitStore & ChildStore, TurnMethod> {
   const host: TurnHost<Session> = {
     ...HOST,
     async checkClaim(db, taskId) {
@@ -76,6 +77,7 @@ export function turnMethods(
     },
   };
   const [take, end, open] = [takeTurn(host), endTurn(host), openingWait(host)];
+  const start = startingChildren(host);
   return {
     takeTurn: (asked) => connections.transaction((db) => take(db, asked)),
     endTurn: (taskId, position) => connections.transaction((db) => end(db, taskId, position)),
@@ -99,6 +101,10 @@ export function turnMethods(
         });
       }),
     openWait: (asked) => connections.transaction((db) => open(db, asked)),
+    startChildren: (asked) =>
+      connections.transaction((db) =>
+        start(db, (request, work) => changeTasks(db, request, work), asked)
+      ),
   };
 }
 

@@ -5,6 +5,7 @@
  */
 
 import { answerWait } from "../../sql/approvals.ts";
+import { endChild, startChildren } from "../../sql/children.ts";
 import { endWait, openWait, type WaitHost } from "../../sql/waits.ts";
 import { wakeTask } from "../../transactions/park_task.ts";
 import type { Session } from "../database/connections.ts";
@@ -26,6 +27,12 @@ const HOST: Omit<WaitHost<Session>, "checkClaim"> = {
 export const openingWait = ({ checkClaim }: Pick<WaitHost<Session>, "checkClaim">) =>
   openWait({ ...HOST, checkClaim });
 
+/** Opens the wait of a step and makes those of its children that have room; refused as that is. */
+export const startingChildren = ({ checkClaim }: Pick<WaitHost<Session>, "checkClaim">) =>
+  startChildren({ ...HOST, checkClaim });
+
+/** Notes how a child has ended. */
+export const endAnyChild = endChild<Session>({ ...HOST, checkClaim() {} });
 /** Ends an open wait. */
 export const endOpenWait = endWait<Session>({ ...HOST, checkClaim() {} });
 /** Counts an answer to the question of an approval. */

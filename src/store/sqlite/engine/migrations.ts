@@ -157,6 +157,18 @@ const MIGRATIONS: readonly string[] = [
   -- A claim looks in each project that has room, and at no task of those that have none.
   DROP INDEX tasks_ready;
   CREATE INDEX tasks_ready ON tasks (project, priority, id) WHERE state = 'pending' AND readiness = 0;
+  -- Tasks that steps of other tasks have started and wait for; item: the place in their list. end_state and
+  -- reason: how one has ended, once the task above was told; outputs: of its workflow.
+  CREATE TABLE children (
+    parent_id TEXT NOT NULL, position INTEGER NOT NULL, round INTEGER NOT NULL, item INTEGER NOT NULL,
+    task_id TEXT NOT NULL, workflow TEXT NOT NULL, end_state TEXT, reason TEXT NOT NULL, outputs TEXT,
+    PRIMARY KEY (parent_id, position, round, item)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX children_by_task ON children (task_id);
+  CREATE INDEX children_open ON children (task_id) WHERE end_state IS NULL;
+  -- The task at the top, of one that such a step has started.
+  ALTER TABLE tasks ADD COLUMN root_id TEXT;
+  CREATE INDEX tasks_of_root ON tasks (root_id) WHERE root_id IS NOT NULL;
   `,
 ];
 

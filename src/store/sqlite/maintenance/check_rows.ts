@@ -18,6 +18,7 @@ const JSON_COLUMNS: readonly (readonly [table: string, column: string])[] = [
   ["deliveries", "detail"],
   ["deliveries", "headers"],
   ["steps", "outputs"],
+  ["children", "outputs"],
   ["inbox", "message"],
   ["outbox", "target"],
   ["outbox", "body"],

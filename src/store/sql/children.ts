@@ -1,0 +1,328 @@
+/**
+ * The table `children`, written once for both databases: the tasks that steps of other tasks wait for.
+ * `rules/children.ts` decides about them.
+ *
+ * @module
+ */
+
+import type {
+  AskedChildren,
+  Child,
+  ChildCount,
+  ChildEnd,
+  ChildInputs,
+  ChildQuery,
+  NewChild,
+  NextChildren,
+  StartedChildren,
+} from "../child_records.ts";
+import {
+  decideChildren,
+  decideRoom,
+  MAX_LEVELS,
+  type TakenRoom,
+  whyNoChild,
+} from "../rules/children.ts";
+import { isUnfinished, type NewTask, type TaskState } from "../task_records.ts";
+import { startTask } from "../transactions/record_event.ts";
+import type { ChangeTasks } from "../transactions/task_rows.ts";
+import type { Wait, WaitPlace } from "../wait_records.ts";
+import { json, number, text } from "./columns.ts";
+import { UNFINISHED } from "./readiness.ts";
+import type { Row } from "./row.ts";
+import type { SqlSession } from "./session.ts";
+import {
+  end,
+  findWait,
+  goesOn,
+  openWait,
+  PLACE,
+  placeOf,
+  toPlace,
+  type WaitHost,
+} from "./waits.ts";
+
+/** Opens the wait of a step, and makes those of its children that have room. */
+export const startChildren = <Db extends SqlSession>(host: WaitHost<Db>) =>
+async (
+  db: Db,
+  changeTasks: ChangeTasks,
+  { wait: asked, children: given, isShared, sharedAbove, isFollowUp = false }: AskedChildren,
+): Promise<StartedChildren> => {
+  const opened = await openWait(isFollowUp ? { ...host, checkClaim() {} } : host)(db, asked);
+  const place = { taskId: asked.taskId, position: asked.position, round: asked.round };
+  const before = await listChildren(db, { ...place, limit: MOST });
+  const endBy = async (by: { readonly refused?: string }) => {
+    await end(db, { ...place, part: 0, end: { by: "children", ...by }, now: asked.now });
+    await host.wake(db, place.taskId);
+    return { wait: await findWait(db, place) ?? opened, children: before, made: [] };
+  };
+  if (opened.end !== undefined) return { wait: opened, children: before, made: [] };
+  const decision = decideChildren(countOf(opened), before);
+  if (decision.is === "over") return await endBy({});
+  const next = given.filter(({ item }) => decision.start.includes(item));
+  if (next.length === 0 || !await goesOn(db, asked.taskId)) {
+    return { wait: opened, children: before, made: [] };
+  }
+  const above = await findAbove(db, asked.taskId);
+  const refused = await whyRefused(db, above, { next, isShared, sharedAbove });
+  if (refused !== undefined) return await endBy({ refused });
+  const shared = new Set(sharedAbove);
+  for (const { item, task } of next) {
+    const { room } = roomOf(task, { isShared, above, shared }) as { readonly room: string };
+    const child = room === "above" ? withoutLimit(task) : task;
+    await insertChild(db, changeTasks, { child, item, place, above, now: asked.now });
+  }
+  return {
+    wait: opened,
+    children: await listChildren(db, { ...place, limit: MOST }),
+    made: next.map(({ task }) => task.id),
+  };
+};
+
+/** More than a step has children. */
+const MOST = 2000;
+
+/** The number of children that a wait asks for. */
+function countOf({ parts: [part] }: Pick<Wait, "parts">): ChildCount {
+  const { items, maxParallel } = part?.asked ?? {};
+  return { items: Number(items ?? 1), maxParallel: Number(maxParallel ?? 1) };
+}
+
+/** The asking task and those above it, itself first. */
+interface Above {
+  readonly tasks: readonly {
+    readonly id: string;
+    readonly deliveryId: string;
+    readonly depth: number;
+    readonly workspace: string;
+    readonly max?: number;
+  }[];
+  readonly rootId: string;
+}
+
+async function findAbove(db: SqlSession, taskId: string): Promise<Above> {
+  const tasks: Above["tasks"][number][] = [];
+  let rootId = taskId;
+  for (let at: string | undefined = taskId; at !== undefined && tasks.length <= MAX_LEVELS;) {
+    const row: Row | undefined = await db.get(
+      `SELECT delivery_id, depth, workspace, workspace_max, root_id, parent_id FROM tasks
+       WHERE id = ?`,
+      at,
+    );
+    if (row === undefined) break;
+    tasks.push({
+      id: at,
+      deliveryId: text(row, "delivery_id"),
+      depth: number(row, "depth"),
+      workspace: text(row, "workspace"),
+      ...row["workspace_max"] === null ? {} : { max: number(row, "workspace_max") },
+    });
+    const isChild = row["root_id"] !== null;
+    if (isChild) rootId = text(row, "root_id");
+    at = isChild ? text(row, "parent_id") : undefined;
+  }
+  return { tasks, rootId };
+}
+
+async function whyRefused(
+  db: SqlSession,
+  above: Above,
+  { next, isShared, sharedAbove }: {
+    readonly next: readonly NewChild[];
+    readonly isShared: boolean;
+    readonly sharedAbove: readonly string[];
+  },
+): Promise<string | undefined> {
+  const row = await db.get("SELECT count(*) AS n FROM tasks WHERE root_id = ?", above.rootId);
+  const why = whyNoChild({
+    level: above.tasks.length - 1,
+    below: number(row ?? { n: 0 }, "n"),
+    more: next.length,
+  });
+  if (why !== undefined) return why;
+  const shared = new Set(sharedAbove);
+  const rooms = next.map(({ task }) => roomOf(task, { isShared, above, shared }));
+  return rooms.flatMap((room) => "refused" in room ? room.refused : [])[0];
+}
+
+function roomOf(
+  { workspace, workspaceMax }: NewTask,
+  { isShared, above, shared }: {
+    readonly isShared: boolean;
+    readonly above: Above;
+    readonly shared: ReadonlySet<string>;
+  },
+) {
+  const taken = above.tasks.map((task): TakenRoom => ({
+    workspace: task.workspace,
+    isShared: shared.has(task.workspace),
+    ...task.max === undefined ? {} : { max: task.max },
+  }));
+  const limit = workspaceMax === undefined ? {} : { max: workspaceMax };
+  return decideRoom({ workspace, isShared, ...limit }, taken);
+}
+
+const withoutLimit = ({ workspaceMax: _, ...task }: NewTask): NewTask => task;
+
+/** Makes a child, which gets the event of the task above with the payload that it has there. */
+async function insertChild(
+  db: SqlSession,
+  changeTasks: ChangeTasks,
+  { child, item, place, above: { tasks: [parent], rootId }, now }: {
+    readonly child: NewTask;
+    readonly item: number;
+    readonly place: WaitPlace;
+    readonly above: Above;
+    readonly now: number;
+  },
+): Promise<void> {
+  const delivery = { id: parent?.deliveryId ?? "", receivedAt: now };
+  const task = { ...child, parentId: place.taskId, depth: (parent?.depth ?? 0) + 1 };
+  await changeTasks(
+    (facts) => facts.addNew(task),
+    (rows) => startTask(rows, task, { delivery }),
+  );
+  await db.run(
+    `UPDATE tasks SET root_id = ?1,
+       payload = (SELECT above.payload FROM tasks AS above WHERE above.id = ?2) WHERE id = ?3`,
+    rootId,
+    place.taskId,
+    task.id,
+  );
+  await db.run(
+    `INSERT INTO children (parent_id, position, round, item, task_id, workflow, end_state, reason,
+       outputs) VALUES (?, ?, ?, ?, ?, ?, NULL, '', NULL)`,
+    place.taskId,
+    place.position,
+    place.round,
+    item,
+    task.id,
+    task.workflow,
+  );
+}
+
+/** The next children of the step that a child belongs to. */
+export async function findNextChildren(
+  db: SqlSession,
+  taskId: string,
+): Promise<NextChildren | undefined> {
+  const row = await db.get(
+    "SELECT parent_id AS task_id, position, round FROM children WHERE task_id = ?",
+    taskId,
+  );
+  if (row === undefined) return undefined;
+  const place = toPlace(row);
+  const wait = await findWait(db, place);
+  if (wait === undefined || wait.end !== undefined || !await goesOn(db, place.taskId)) {
+    return undefined;
+  }
+  const children = await listChildren(db, { ...place, limit: MOST });
+  const decision = decideChildren(countOf(wait), children);
+  if (decision.is === "over" || decision.start.length === 0) return undefined;
+  const given = await db.get(
+    `SELECT shown FROM waits WHERE ${PLACE} AND part = 0`,
+    ...placeOf(place),
+  );
+  const inputs = json(given ?? {}, "shown") as readonly ChildInputs["inputs"][];
+  const next = decision.start.map((item) => ({ item, inputs: inputs[item] ?? {} }));
+  return { ...place, project: wait.project, next };
+}
+
+/** The children of a task, or of a step of it. */
+export async function listChildren(
+  db: SqlSession,
+  { taskId, position, round, limit }: ChildQuery,
+): Promise<Child[]> {
+  const filters = Object.entries({ position, round }).flatMap(([column, value]) =>
+    value === undefined ? [] : [{ column, value }]
+  );
+  const rows = await db.all(
+    `SELECT children.parent_id AS task_id, children.position, children.round, children.item,
+       children.task_id AS id, children.workflow, children.outputs,
+       COALESCE(children.end_state, tasks.state, 'failed') AS state,
+       CASE WHEN children.end_state IS NOT NULL THEN children.reason
+         ELSE COALESCE(tasks.reason, '${GONE}') END AS reason
+     FROM children LEFT JOIN tasks ON tasks.id = children.task_id
+     WHERE children.parent_id = ?
+       ${filters.map(({ column }) => `AND children.${column} = ?`).join(" ")}
+     ORDER BY children.position, children.round, children.item LIMIT ?`,
+    taskId,
+    ...filters.map(({ value }) => value),
+    limit,
+  );
+  return rows.map(toChild);
+}
+
+/** The reason of a child whose record is gone. */
+const GONE = "its record was deleted before its end was noted";
+
+function toChild(row: Row): Child {
+  return {
+    ...toPlace(row),
+    item: number(row, "item"),
+    id: text(row, "id"),
+    workflow: text(row, "workflow"),
+    state: text(row, "state") as TaskState,
+    reason: text(row, "reason"),
+    outputs: row["outputs"] === null ? {} : json(row, "outputs") as Child["outputs"],
+  };
+}
+
+/** Stores the outputs of a child. */
+export async function saveChildOutputs(
+  db: SqlSession,
+  taskId: string,
+  outputs: Child["outputs"],
+): Promise<void> {
+  await db.run(
+    "UPDATE children SET outputs = ? WHERE task_id = ? AND end_state IS NULL",
+    JSON.stringify(outputs),
+    taskId,
+  );
+}
+
+/** Notes how a child has ended, and lets the task above go on if it was the last. */
+export const endChild =
+  <Db extends SqlSession>(host: WaitHost<Db>) =>
+  async (db: Db, taskId: string, now: number): Promise<ChildEnd | undefined> => {
+    const row = await db.get(
+      `SELECT parent_id AS task_id, position, round FROM children
+     WHERE task_id = ? AND end_state IS NULL`,
+      taskId,
+    );
+    if (row === undefined) return undefined;
+    const place = toPlace(row);
+    await host.lockTask(db, place.taskId);
+    const child = await db.get("SELECT state, reason FROM tasks WHERE id = ?", taskId);
+    const state = child === undefined ? "failed" : text(child, "state") as TaskState;
+    if (isUnfinished(state)) return undefined;
+    await db.run(
+      "UPDATE children SET end_state = ?, reason = ? WHERE task_id = ? AND end_state IS NULL",
+      state,
+      child === undefined ? GONE : text(child, "reason"),
+      taskId,
+    );
+    const ended = { parentId: place.taskId, isOver: false };
+    const wait = await findWait(db, place);
+    if (wait === undefined || wait.end !== undefined || !await goesOn(db, place.taskId)) {
+      return ended;
+    }
+    const children = await listChildren(db, { ...place, limit: MOST });
+    if (decideChildren(countOf(wait), children).is === "open") return ended;
+    await end(db, { ...place, part: 0, end: { by: "children" }, now });
+    await host.wake(db, place.taskId);
+    return { ...ended, isOver: true };
+  };
+
+/** Children that have ended or are gone, of which the task above was not told. */
+export async function listLostChildren(db: SqlSession, limit: number): Promise<string[]> {
+  const rows = await db.all(
+    `SELECT children.task_id AS id FROM children
+     LEFT JOIN tasks ON tasks.id = children.task_id
+     WHERE children.end_state IS NULL AND (tasks.id IS NULL OR NOT tasks.${UNFINISHED})
+     ORDER BY children.task_id LIMIT ?`,
+    limit,
+  );
+  return rows.map((row) => text(row, "id"));
+}

@@ -1,0 +1,64 @@
+/**
+ * The tasks that a step with `workflow` starts: what each of them runs, and where.
+ *
+ * @module
+ */
+
+import { sha256Hex } from "../base/bytes.ts";
+import { defined } from "../base/defined.ts";
+import { eventId } from "../base/ids.ts";
+import type { Catalog } from "../resources/catalog.ts";
+import { DEFAULT_ISOLATION, type WorkspaceSpec } from "../resources/workspace.ts";
+import type { AskedChildren, ChildInputs } from "../store/child_records.ts";
+import type { Task } from "../store/task_records.ts";
+import { type Plan, type PlannedStep, type PlannedTask, Planner } from "./plan.ts";
+
+/** A step that starts other tasks, and its task. */
+export interface StartingStep {
+  readonly task: Pick<Task, "id" | "project" | "trigger" | "workspace">;
+  readonly plan: Plan;
+  readonly step: PlannedStep & { readonly workflow: string };
+  readonly position: number;
+  /** Number of the round of its `repeat`, from 1. */
+  readonly round: number;
+}
+
+/**
+ * The children of a step with these inputs: tasks of the same trigger, with the event and the goal of the
+ * task above. They run what is applied now.
+ */
+export function childrenOf(
+  { task, plan, step, position, round }: StartingStep,
+  given: readonly ChildInputs[],
+  { catalog, now }: { readonly catalog: Catalog; readonly now: number },
+): Pick<AskedChildren, "children" | "isShared" | "sharedAbove"> {
+  const { id: parentId, project, trigger } = task;
+  const workspace = step.workspace ?? task.workspace;
+  const isShared = (plan.workspace.isolation ?? DEFAULT_ISOLATION) === "shared";
+  const sharedAbove = [...plan.sharedAbove ?? [], ...isShared ? [task.workspace] : []];
+  const action = { workflow: step.workflow, workspace, ...defined({ goal: plan.goal }) };
+  const planned = new Planner(catalog).planFor(project, action, plan.source);
+  const found = catalog.find<WorkspaceSpec>("Workspace", project, workspace);
+  const children = given.map(({ item, inputs }) => ({
+    item,
+    task: {
+      ...withInputs(planned, { inputs, sharedAbove }),
+      id: eventId(now, JSON.stringify(["child", parentId, position, round, item])),
+      project,
+      trigger,
+      followed: true,
+    },
+  }));
+  const childIsShared = (found?.spec.isolation ?? DEFAULT_ISOLATION) === "shared";
+  return { children, isShared: childIsShared, sharedAbove };
+}
+
+function withInputs(
+  planned: PlannedTask,
+  more: Required<Pick<Plan, "inputs" | "sharedAbove">>,
+): PlannedTask {
+  if (planned.plan === undefined) return planned;
+  const plan: Plan = { ...JSON.parse(planned.plan.json), ...more };
+  const json = JSON.stringify(plan);
+  return { ...planned, plan: { hash: sha256Hex(json), json } };
+}
