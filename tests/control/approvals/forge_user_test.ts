@@ -95,3 +95,24 @@ Deno.test("who started a task is known only where a signature covers the payload
   deepEqual(await startersOf(at({ detail: { headerNames: [] } })), [undefined]);
   deepEqual(await startersOf(at({ via: "internal", source: "files" })), [undefined]);
 });
+
+Deno.test("who retried the task above has made its child run, too", async () => {
+  const tasks = [
+    { id: "C", retryOf: "", parentId: "R", rootId: "R", deliveryId: "" },
+    {
+      id: "R",
+      retryOf: "T",
+      parentId: "",
+      rootId: "",
+      deliveryId: "",
+      retriedBy: { called: "ada", person: "ada" },
+    },
+    { id: "T", retryOf: "", parentId: "", rootId: "", deliveryId: "" },
+  ];
+  const store = {
+    findTasks: (id: string) => Promise.resolve(tasks.filter((task) => task.id === id)),
+  } as unknown as Parameters<typeof findStarters>[1]["store"];
+  deepEqual(await findStarters("C", { store, catalog: CATALOG }), [
+    { did: "retried", called: "ada", person: "ada" },
+  ]);
+});
