@@ -39,6 +39,7 @@ export const WORKFLOW_VARIABLES: readonly string[] = [
   "steps",
   "goal",
   "inputs",
+  "conversation",
 ];
 
 /** Quoted text, which names no variable in CEL or in other languages. */

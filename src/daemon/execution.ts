@@ -94,7 +94,13 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
   const notifier = busy.use(new Notifier({ ...state, outbox }));
   busy.use(new HeldMessages(state));
   busy.use(new OverdueApprovals(state));
-  if (state.guard !== undefined) busy.use(followOtherDaemons(state, inboxes));
+  // A message may come with an event, or through another daemon.
+  opening.use(state.events.on("inboxFilled", ({ taskId }) => {
+    inboxes.catchUp(taskId).catch((error) =>
+      state.log.warn("an inbox could not be read", { error })
+    );
+  }));
+  if (state.guard !== undefined) busy.use(followOtherDaemons(state));
   const unanswered = async (task: Task, reason: string) => {
     await outbox.enqueue([unansweredDraft(task, reason)]);
   };

@@ -1,7 +1,6 @@
 /**
  * This daemon among those over the same database: it tells them about itself, and takes in what they
- * have stored of which this one holds a copy elsewhere: the catalog in memory, and the inboxes of
- * running tasks as files.
+ * have stored of which this one holds a copy elsewhere: the catalog in memory.
  *
  * @module
  */
@@ -13,7 +12,6 @@ import { readRegularFile } from "../base/regular_file.ts";
 import { SerialRunner } from "../base/serial_runner.ts";
 import { VERSION } from "../base/version.ts";
 import { policyPath } from "../plugins/policy/policy_file.ts";
-import type { Inboxes } from "../tasks/step/inbox.ts";
 import type { SettingValues } from "./settings.ts";
 import type { State } from "./state.ts";
 
@@ -27,7 +25,6 @@ const LOOK_INTERVAL_MS = 4000;
 /** Takes in what the other daemons store, until it is disposed. */
 export function followOtherDaemons(
   { events, clock, log, health, resources }: State,
-  inboxes: Inboxes,
 ): AsyncDisposable {
   const following = new AsyncDisposableStack();
   const refresh = following.use(
@@ -49,11 +46,6 @@ export function followOtherDaemons(
   );
   refresh.kick();
   following.use(events.on("resourcesStored", () => refresh.kick()));
-  following.use(
-    events.on("inboxFilled", ({ taskId }) => {
-      inboxes.catchUp(taskId).catch((error) => log.warn("an inbox could not be read", { error }));
-    }),
-  );
   return following;
 }
 

@@ -14,13 +14,13 @@ import type { Catalog } from "../resources/catalog.ts";
 import { DEFAULT_STATES, meansTask } from "../resources/event_task.ts";
 import type { Resource } from "../resources/resource.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
-import type { DeliveryRecorder } from "../store/delivery_store.ts";
 import type { Events } from "../store/events.ts";
 import type { NewMessage } from "../store/outbox_records.ts";
 import type { TaskEndStore, TaskStore } from "../store/task_store.ts";
 import type { Task, TaskNames } from "../store/task_records.ts";
 import type { ActiveTrigger, Triggers } from "./admission/triggers.ts";
-import { fire, type FireHost } from "./pipeline/fire.ts";
+import { followUp, type FollowUpHost } from "./follow_up.ts";
+import { fire } from "./pipeline/fire.ts";
 
 /** Finds the triggers that fire at the end of tasks. */
 export class TaskTriggerIndex {
@@ -66,9 +66,9 @@ export class TaskTriggerIndex {
 const NONE: readonly Resource<TriggerSpec>[] = [];
 
 /** The ends of tasks, and the parts that fire their triggers. */
-export interface TaskSourceHost extends FireHost, Core {
+export interface TaskSourceHost extends FollowUpHost, Core {
   /** Stores ends of tasks, and the events that they fire. */
-  readonly store: DeliveryRecorder & TaskEndStore & TaskStore;
+  readonly store: TaskEndStore & TaskStore & FollowUpHost["store"];
   readonly taskTriggers: TaskTriggerIndex;
   readonly triggers: Triggers;
   /** The answers to the end of a task. */
@@ -127,7 +127,8 @@ export class TaskSource implements AsyncDisposable {
     const ends = await store.listTaskEnds(BATCH_SIZE);
     await Promise.all(ends.map(async (task) => {
       await this.#handleEnd(task);
-      await store.forgetTaskEnd(task.id, await answerEnd(task));
+      if (task.unread !== undefined) await followUp(task, this.#host);
+      await store.forgetTaskEnd(task.id, await answerEnd(task), task.unread);
     }));
     if (ends.length > 0) this.kick();
   }

@@ -11,6 +11,7 @@ import { FORGES } from "../base/forge_names.ts";
 import { GOAL_VARIABLES } from "../cel/template.ts";
 import { BUDGET_FIELDS, type Budgeted, checkBudget } from "./budget.ts";
 import { checkExpression, checkTemplate } from "./condition.ts";
+import { checkConversation, CONVERSATION, Conversation } from "./conversation.ts";
 import { endpointOf } from "./endpoints.ts";
 import type { CronSpec } from "./event_cron.ts";
 import type { FilesystemSpec } from "./event_filesystem.ts";
@@ -45,6 +46,7 @@ const TriggerSchema = Type.Object({
   priority: Type.Optional(Type.Enum([...PRIORITIES])),
   report: Type.Optional(Report),
   concurrency: Type.Optional(Concurrency),
+  conversation: Type.Optional(Conversation),
   retention: Type.Optional(Retention),
   ...BUDGET_FIELDS,
   action: Type.Optional(Type.Object({
@@ -74,6 +76,8 @@ export interface TriggerSpec extends Budgeted {
   readonly report?: Report;
   /** Limit on its tasks at the same time. */
   readonly concurrency?: Concurrency;
+  /** The conversation that its events belong to: those of one key go to one task while it has not ended. */
+  readonly conversation?: Conversation;
   /** How long its records are kept, if not as long as the settings of the daemon say. */
   readonly retention?: Retention;
   /**
@@ -97,6 +101,7 @@ export const trigger: AnyKind = defineKind<TriggerSpec>("Trigger", {
     checkBlocks,
     ({ event }) => checkExpression(event.filter?.condition, CONDITION),
     ({ concurrency }) => checkConcurrency(concurrency),
+    checkConversation,
     ({ retention }) => checkRetention(retention),
     ({ report }) => checkReport(report),
     checkBudget,
@@ -111,11 +116,15 @@ export const trigger: AnyKind = defineKind<TriggerSpec>("Trigger", {
       actionReference("Workspace", spec.action.workspace, ["spec", "action", "workspace"]),
     ],
   ],
-  expressions: ({ event: { filter, webhook = {} }, concurrency, action, report }) => [
+  expressions: (
+    { event: { filter, webhook = {} }, concurrency, conversation, action, report },
+  ) => [
     ...expressionAt(filter?.condition, CONDITION),
     ...expressionAt(webhook.idempotencyKey, ["spec", "event", "webhook", "idempotencyKey"]),
     ...expressionAt(webhook.debounce?.key, ["spec", "event", "webhook", "debounce", "key"]),
     ...expressionAt(concurrency?.key, ["spec", "concurrency", "key"]),
+    ...expressionAt(conversation?.key, [...CONVERSATION, "key"]),
+    ...templateExpressions(conversation?.text, [...CONVERSATION, "text"]),
     ...templateExpressions(action?.goal, ["spec", "action", "goal"]),
     ...reportExpressions(report),
   ],

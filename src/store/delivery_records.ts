@@ -49,6 +49,8 @@ export interface EventOutcome {
   readonly replaces?: readonly string[];
   /** Why no wait ends by it, if it was skipped for that. */
   readonly why?: Unwaited;
+  /** Whether the task did not start with it, but got it as a message of its conversation. */
+  readonly isMessage?: true;
 }
 
 /** Why a skipped event ends no wait: svc itself has caused it, or it could not be decided. */

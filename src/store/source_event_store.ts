@@ -38,6 +38,11 @@ export interface SourceEventQueue {
     id: string,
     failure: { reason: string; dueAt?: number; counts: boolean },
   ): Promise<void>;
+  /**
+   * Puts the events back in the queue whose messages no step of an ended task was given, in their order;
+   * returns their number. Once: an event that is routed again belongs to that task no more.
+   */
+  replayUnread(taskId: string, now: number): Promise<number>;
 }
 
 /** Events, as an operator reads them. */

@@ -95,6 +95,9 @@ function delivered(
   const ids = accepted.flatMap(({ taskId }) => taskId ?? []);
   if (ids.length < accepted.length || admitted.some(mayChangeTasks)) changed(events, "task");
   else changedOnly(events, "task", ...ids);
+  for (const { isMessage, taskId } of accepted) {
+    if (isMessage === true && taskId !== undefined) events.publish("inboxFilled", { taskId });
+  }
   const replaced = outcomes.flatMap(({ replaces = NONE_REPLACED }) => replaces);
   events.publish("tasksStored", { replaced });
   if (admitted.some(mayEndTasks)) events.publish("taskEndsStored", undefined);
@@ -166,6 +169,11 @@ const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall<Events
     changedOnly(events, "source-event", id);
     events.publish("sourceEventsStored", undefined);
   },
+  replayUnread(events, replayed) {
+    if (replayed === 0) return;
+    changed(events, "source-event");
+    events.publish("sourceEventsStored", undefined);
+  },
   listSourceEvents: "read",
   findSourceEvents: "read",
   findEventOfDelivery: "read",
@@ -187,9 +195,9 @@ const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall<Events
   saveStep: changesTask,
   beginRound: changesTask,
   finishTask(events, ended, { taskId, followed }) {
-    if (!ended) return;
+    if (ended === false) return;
     taskChanged(events, taskId);
-    if (followed === true) events.publish("taskEndsStored", undefined);
+    if (followed === true || ended === "unread") events.publish("taskEndsStored", undefined);
   },
   requeueTask: changesTask,
   // its turn, its time or its cancellation may have come already
@@ -272,6 +280,7 @@ const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall<Events
     if (message !== undefined) events.publish("inboxFilled", { taskId });
   },
   listInbox: "read",
+  listUnread: "read",
   listTaskEnds: "read",
   forgetTaskEnd: (events, _, _id, answers) => messagesStored(events, answers),
   addToOutbox(events, reached, messages) {

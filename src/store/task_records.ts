@@ -70,12 +70,27 @@ export interface NewTask {
   readonly workspaceMax?: number;
   /** Tasks of the same key that arrive before it starts join it, with the newest payload. */
   readonly debounce?: { readonly key: string; readonly forMs: number };
+  /** The conversation that its event belongs to. */
+  readonly conversation?: EventConversation;
   /** Most tasks of its trigger to start within a minute; `reject` refuses those above it. */
   readonly rateLimit?: { readonly perMinute: number; readonly reject: boolean };
 }
 
 /** The names by which triggers and Notifications select tasks. */
 export type TaskNames = Pick<NewTask, "project" | "trigger" | "workflow">;
+
+/** The conversation of an event. */
+export interface EventConversation {
+  /** Shared by triggers of the project. */
+  readonly name: string;
+  readonly key: string;
+  /** What a task of the conversation that has not ended gets into its inbox. */
+  readonly message: JsonObject;
+  /** Whether the event starts a task if none is open. */
+  readonly starts: boolean;
+  /** The message of an ended task that the event was, and that no step read: it starts a follow-up. */
+  readonly follows?: { readonly taskId: string; readonly position: number };
+}
 
 /** How the tasks of one trigger and key are limited (`concurrency`). */
 export interface TaskConcurrency {
@@ -173,6 +188,13 @@ export interface StepRecord {
   readonly network?: readonly ReachedHost[];
   /** Id of the session in which its agent went on; absent without one. */
   readonly session?: string;
+  /** Position of the first message of the inbox that it was given; absent without messages. */
+  readonly readFrom?: number;
+  /**
+   * Position behind the last message that it was given. It counts for the task, not for the step: a
+   * stored record does not have it.
+   */
+  readonly readUpTo?: number;
   /** Values it wrote to `$SVC_OUTPUT`, and what its agent said about its run. */
   readonly outputs?: Readonly<Record<string, string>>;
 }
@@ -275,6 +297,10 @@ export interface Task {
   readonly cancelReason: string;
   /** Milliseconds that workers have run it up to now, without the run that is under way. */
   readonly activeMs: number;
+  /** Name and key of the conversation that its event belongs to, `NAME/KEY`; absent without one. */
+  readonly conversation?: string;
+  /** How many messages of its inbox no step was given; absent for none. */
+  readonly unread?: number;
   /** Every step of its workflow, in order; empty when it never had a plan. */
   readonly steps: readonly StepRecord[];
 }
@@ -310,6 +336,8 @@ export interface ClaimedTask {
   readonly coverage: Coverage;
   /** Whether its inbox holds any message. */
   readonly hasMessages: boolean;
+  /** Position behind the last message that its steps were given. */
+  readonly readUpTo: number;
   /** W3C `traceparent` of the trace its spans belong to. */
   readonly trace?: string;
   /** Absent unless another node has run steps of it. */
@@ -341,6 +369,12 @@ export interface TaskEnd {
   /** Whether waits of the task may be open; they end with it. */
   readonly mayHaveWaits?: boolean;
 }
+
+/**
+ * Whether a task has ended now: `false` if it had before; `unread` if it ended before a step was given the
+ * last messages of its inbox, so that its end is kept for a follow-up.
+ */
+export type TaskFinish = boolean | "unread";
 
 /** Number of tasks that have not ended, and the age of the oldest pending ones. */
 export interface TaskCounts {

@@ -17,6 +17,7 @@ import type {
   Task,
   TaskCounts,
   TaskEnd,
+  TaskFinish,
   TaskQuery,
 } from "./task_records.ts";
 
@@ -49,8 +50,8 @@ export interface TaskQueue {
    * stored. `activeMs`: how long the worker has run it, in milliseconds.
    */
   requeueTask(taskId: string, steps?: readonly StepRecord[], activeMs?: number): Promise<void>;
-  /** Ends a running task; `false` when it had ended already. */
-  finishTask(end: TaskEnd): Promise<boolean>;
+  /** Ends a running task. */
+  finishTask(end: TaskEnd): Promise<TaskFinish>;
   /**
    * Ends a pending task, or marks a started one to be stopped, and ends its waits; `followed` as in a
    * `TaskEnd`.
@@ -77,6 +78,8 @@ export interface InboxStore {
   addToInbox(taskId: string, message: JsonObject, now: number): Promise<InboxMessage | undefined>;
   /** The inbox of a task, oldest first. */
   listInbox(taskId: string): Promise<InboxMessage[]>;
+  /** The messages of a task that no step was given, oldest first. */
+  listUnread(taskId: string): Promise<InboxMessage[]>;
 }
 
 /** Ends of tasks that triggers follow or that get an answer; each is kept until that is done. */
@@ -87,7 +90,11 @@ export interface TaskEndStore {
    * Removes the end of a task once its triggers have fired, and stores its answers in the same
    * transaction.
    */
-  forgetTaskEnd(taskId: string, answers: readonly NewMessage[]): Promise<void>;
+  forgetTaskEnd(
+    taskId: string,
+    answers: readonly NewMessage[],
+    unread?: number,
+  ): Promise<void>;
 }
 
 /** Counts tasks by state, without reading them. */

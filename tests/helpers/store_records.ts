@@ -7,7 +7,7 @@
 import { defined } from "../../src/base/defined.ts";
 import type { DeliveryFacts, EventOutcome, NewDelivery } from "../../src/store/delivery_records.ts";
 import type { DeliveryRecorder } from "../../src/store/delivery_store.ts";
-import type { TaskCounter, TaskStore } from "../../src/store/task_store.ts";
+import type { TaskCounter, TaskRecorder, TaskStore } from "../../src/store/task_store.ts";
 import type { NewTask, RetryOf, StepRecord, Task } from "../../src/store/task_records.ts";
 import { admitted } from "./admitted.ts";
 
@@ -182,6 +182,15 @@ function record(n: number, given: Accepted): DeliveryFacts {
 /** A step that has run. */
 export function step(position: number, state: StepRecord["state"]): StepRecord {
   return { position, id: STEPS[position] ?? "", state, reason: "", startedAt: 1, finishedAt: 2 };
+}
+
+/** Notes that a step of task `n` has read the messages before a position. */
+export function readMessages(
+  store: Pick<TaskRecorder, "saveStep">,
+  n: number,
+  readUpTo: number,
+): Promise<void> {
+  return store.saveStep(taskIdOf(n), { ...step(0, "succeeded"), readUpTo });
 }
 
 /** How many tasks wait and run. */

@@ -87,6 +87,21 @@ const IMPOSSIBLE: readonly {
     says: /budgets that no run can have left so: default agent\/claude/,
   },
   {
+    name: "a task that has read more than it was told",
+    sql: "UPDATE tasks SET read_up_to = 1",
+    says: /There are tasks that have read, or are to get, more than they were told: 01J/,
+  },
+  {
+    name: "a task whose next message has the place of another",
+    sql: "INSERT INTO inbox SELECT id, 0, '{}', 1 FROM tasks",
+    says: /There are tasks that have read, or are to get, more than they were told: 01J/,
+  },
+  {
+    name: "a conversation with no task",
+    sql: "INSERT INTO conversations VALUES (x'00', 'C', 'default', 'pr', 'k', 'T', 1, 1)",
+    says: /There are conversations with tasks that do not exist: C/,
+  },
+  {
     name: "a waiting task that nothing wakes",
     sql: "UPDATE tasks SET state = 'waiting', started_at = 1",
     says: /There are tasks that wait for nothing, so they never go on: 01J/,

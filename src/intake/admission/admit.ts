@@ -19,6 +19,7 @@ import { type Coverage, COVERS_NOTHING, signedValues } from "../../signatures/co
 import type { Admitted, Delivery, EventDecision } from "../../store/delivery_records.ts";
 import type { NewTask, TaskNames } from "../../store/task_records.ts";
 import { suspendedSince } from "../../resources/trigger.ts";
+import { conversationOf } from "./conversation.ts";
 import { limitsOf } from "./limits.ts";
 import type { Planner } from "../../tasks/plan.ts";
 import type { ActiveTrigger } from "./triggers.ts";
@@ -59,6 +60,8 @@ export interface TriggerEvent {
   readonly own?: StartsNothing;
   /** Id of the task whose end caused the event, or to whose thread it belongs. */
   readonly parentId?: string;
+  /** The message of an ended task that the event was, and that no step read: it starts a follow-up. */
+  readonly follows?: { readonly taskId: string; readonly position: number };
   /** How many tasks precede it in a chain of task triggers. */
   readonly depth?: number;
 }
@@ -98,7 +101,7 @@ export async function admit(
   host: AdmitHost,
 ): Promise<readonly Admitted[]> {
   const decisions: EventDecision[] = [];
-  for (const event of events) decisions.push(await decide(event, host));
+  for (const [index, event] of events.entries()) decisions.push(await decide(event, index, host));
   return decisions as Admitted[];
 }
 
@@ -118,7 +121,11 @@ export function wasPassedOver({ outcome, reason }: Pick<Delivery, "outcome" | "r
   return outcome === "skipped" && reason.startsWith(UNDECIDED);
 }
 
-async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecision> {
+async function decide(
+  event: TriggerEvent,
+  index: number,
+  host: AdmitHost,
+): Promise<EventDecision> {
   const { resource, fault } = event.trigger;
   if (fault !== undefined) throw fault;
   const { own } = event;
@@ -147,6 +154,8 @@ async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecisi
   if (cut !== undefined) return { outcome: "skipped", reason: cut };
   const { key, note } = await keyOf(event, scope, host.evaluator);
   const { fields, notes } = await limitsOf(event, scope, host.evaluator);
+  const talk = await conversationOf(event, index, { scope, evaluator: host.evaluator });
+  if (talk.skipped !== undefined) return { outcome: "skipped", reason: talk.skipped };
   const { project, name: trigger } = resource;
   const planned = host.planner.plan(resource);
   const followed = host.isFollowed?.({ project, workflow: planned.workflow, trigger }) === true;
@@ -160,12 +169,13 @@ async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecisi
       payload: event.ownPayload,
       dedupKey: key,
       priority: resource.spec.priority,
+      conversation: talk.conversation,
       parentId: event.parentId,
       depth: event.depth,
       followed: followed ? true : undefined,
     }),
   };
-  const text = [note, ...notes].filter((part) => part !== undefined).join("; ");
+  const text = [note, ...notes, talk.note].filter((part) => part !== undefined).join("; ");
   return text === "" ? { outcome: "accepted", task } : { outcome: "accepted", task, note: text };
 }
 

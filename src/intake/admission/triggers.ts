@@ -7,6 +7,7 @@
 import { defined } from "../../base/defined.ts";
 import { AppError, toAppError } from "../../base/errors.ts";
 import { compileExpression, type Expression } from "../../cel/expression.ts";
+import { compileTemplate, type Template } from "../../cel/template.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import {
   type DedupTimes,
@@ -37,6 +38,8 @@ export interface ActiveTrigger {
   readonly concurrencyKey?: Expression;
   /** Compiled `debounce.key`. */
   readonly debounceKey?: Expression;
+  /** Compiled `conversation`. */
+  readonly conversation?: { readonly key: Expression; readonly text: Template };
   /** Why one of its expressions does not compile; such a trigger admits nothing. */
   readonly fault?: AppError;
   /** Whether one of the expressions reads `signed`, or `from` needs to know what was signed. */
@@ -187,7 +190,7 @@ function notFound({ project, trigger }: TriggerName, source: string): AppError {
 
 /** A trigger with its expressions compiled; with a `fault` if one does not compile. */
 export function activate(resource: Resource<TriggerSpec>): ActiveTrigger {
-  const { event: { filter, webhook = {} }, concurrency } = resource.spec;
+  const { event: { filter, webhook = {} }, concurrency, conversation: talk } = resource.spec;
   try {
     const expressions = defined({
       filter: compiled(filter?.condition),
@@ -195,9 +198,16 @@ export function activate(resource: Resource<TriggerSpec>): ActiveTrigger {
       concurrencyKey: compiled(concurrency?.key),
       debounceKey: compiled(webhook.debounce?.key),
     });
+    const conversation = talk && {
+      key: compileExpression(talk.key),
+      text: compileTemplate(talk.text),
+    };
+    const inTalk = [conversation?.key, ...conversation?.text.parts ?? []];
     const readsSigned = webhook.from !== undefined ||
-      Object.values(expressions).some(({ variables }) => variables.has("signed"));
-    return { resource, webhook, ...expressions, readsSigned };
+      [...Object.values(expressions), ...inTalk].some((one) =>
+        typeof one === "object" && one.variables.has("signed")
+      );
+    return { resource, webhook, ...expressions, ...defined({ conversation }), readsSigned };
   } catch (error) {
     return { resource, webhook, readsSigned: false, fault: toAppError(error) };
   }

@@ -48,6 +48,8 @@ export interface FiredEvent {
   /** Cursor of its schedule, stored in the same transaction. */
   readonly cursor?: Cursor;
   readonly parentId?: string;
+  /** The message of an ended task that the event was, and that no step read. */
+  readonly follows?: TriggerEvent["follows"];
   /** How many tasks precede it in a chain of task triggers. */
   readonly depth?: number;
   /** Delivery that is sent again. */
@@ -86,7 +88,7 @@ export async function fire(event: FiredEvent, host: FireHost): Promise<EventOutc
 }
 
 function toTriggerEvent(event: FiredEvent, context: DeliveryContext): TriggerEvent {
-  const { trigger, payload, headers = {}, parentId, depth } = event;
+  const { trigger, payload, headers = {}, parentId, depth, follows } = event;
   const ownPayload = typeof payload === "string" ? utf8(toJson(payload)) : undefined;
   return {
     trigger,
@@ -95,7 +97,7 @@ function toTriggerEvent(event: FiredEvent, context: DeliveryContext): TriggerEve
     coverage: COVERS_EVERYTHING,
     delivery: context,
     again: true,
-    ...defined({ ownPayload, parentId, depth }),
+    ...defined({ ownPayload, parentId, depth, follows }),
   };
 }
 

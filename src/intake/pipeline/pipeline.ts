@@ -132,6 +132,8 @@ export interface DecisionFor {
   readonly trigger: ActiveTrigger;
   /** Whether an event over the rate waits, because its sender cannot repeat it for one trigger. */
   readonly waits: boolean;
+  /** What each event has besides. */
+  readonly more?: Pick<TriggerEvent, "follows" | "parentId" | "depth" | "again">;
   readonly observe?: Observer | undefined;
 }
 
@@ -142,14 +144,14 @@ export interface DecisionFor {
  */
 export async function decideEvents(
   parsed: ParsedDelivery,
-  { trigger, waits, observe }: DecisionFor,
+  { trigger, waits, more, observe }: DecisionFor,
   host: PipelineHost,
 ): Promise<EventsDecision> {
   const coverage = observe !== undefined || readsSigned(trigger, host)
     ? coverageOfDelivery(parsed.delivery, trigger)
     : undefined;
   const arrived = markOwn(toEvents(parsed, trigger, coverage), host);
-  const waiting = waits ? arrived.map((event) => ({ ...event, waits })) : arrived;
+  const waiting = waits ? arrived.map((event) => ({ ...event, ...more, waits })) : arrived;
   const events = await transform(waiting, parsed, host);
   parsed.delivery.context.signed = events[0]?.coverage;
   observe?.transformed(events);

@@ -8,10 +8,12 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import { shortDuration } from "../../base/duration.ts";
 import type { DedupTimes } from "../../resources/dedup_times.ts";
 import type { Admitted, EventOutcome } from "../delivery_records.ts";
 import { isUnfinished, type NewTask, type TaskState } from "../task_records.ts";
+import { type ConversationTask, type Place, placeInConversation } from "./conversation.ts";
 import { limitsOf, sameLimits, type TaskLimits } from "./limits.ts";
 import type { Found, Needs } from "./needs.ts";
 import { type RateState, reserveRateSlot } from "./rate_limit.ts";
@@ -50,6 +52,8 @@ export interface ReplaceableTask {
 export interface EventFacts {
   /** The earlier event with the same key. */
   readonly earlier: Found<EarlierEvent>;
+  /** The newest task of its conversation, if that is still stored. */
+  readonly conversation: Found<ConversationTask>;
   /** The task of its debounce key that has not started. */
   readonly debounced: Found<DebouncedTask>;
   /** Ids of the unfinished tasks of its group; no more than the limit are needed. */
@@ -67,8 +71,14 @@ export type EventAction =
   | { readonly do: "cancel"; readonly taskIds: readonly string[]; readonly reason: string }
   /** Give a pending task the payload, the plan and the limits of the event. */
   | { readonly do: "join"; readonly task: DebouncedTask; readonly move: Move }
-  /** Store the task of the event; `runAt` is given where its time has not come. */
-  | { readonly do: "start"; readonly runAt?: number }
+  /** Put the message of the event into the inbox of a task. */
+  | { readonly do: "tell"; readonly taskId: string }
+  /** Store the task of the event; `runAt` is given where its time has not come, `parentId` where it follows one. */
+  | { readonly do: "start"; readonly runAt?: number; readonly parentId?: string }
+  /** Let the conversation of the event go on with its task. */
+  | { readonly do: "bind" }
+  /** Give the unread messages of a task, but for the one at `except`, to the task of the event. */
+  | { readonly do: "hand-over"; readonly from: string; readonly except: number }
   /**
    * Make later events with the same key duplicates of this task; keys from up to `forgetUpTo` may
    * be removed.
@@ -116,7 +126,13 @@ export function decideOutcome(
       return duplicateOf(earlier, arrival);
     }
   }
-  if (task.debounce !== undefined && task.plan !== undefined) {
+  let begins: Beginning | undefined;
+  if (task.conversation !== undefined) {
+    if (known.conversation === undefined) return { needs: "conversation" };
+    const place = placeInConversation(task.conversation, known.conversation);
+    if (place.is !== "start") return told({ task, note, arrival }, place);
+    begins = place;
+  } else if (task.debounce !== undefined && task.plan !== undefined) {
     if (known.debounced === undefined) return { needs: "debounced" };
     const { debounced } = known;
     if (debounced !== "none") return join({ task, note, arrival }, debounced, known);
@@ -127,7 +143,33 @@ export function decideOutcome(
     const [first, ...more] = known.unfinished;
     if (first !== undefined && 1 + more.length >= max) return skipped(first, max);
   }
-  return start({ task, note, arrival }, known);
+  return start({ task, note, arrival, ...defined({ begins }) }, known);
+}
+
+/** An event that starts nothing, because the task of its conversation is open, or it only feeds one. */
+function told(
+  { task, note, arrival }: Accepted,
+  place: Exclude<Place, Beginning>,
+): OutcomeDecision {
+  const { taskId } = place;
+  if (place.is === "skipped") {
+    const { reason } = place;
+    return { outcome: { outcome: "skipped", reason, ...defined({ taskId }) }, actions: [] };
+  }
+  const where = `to the inbox of task ${place.taskId}`;
+  const reason = note === "" ? where : `${where}; ${note}`;
+  return {
+    outcome: { outcome: "accepted", reason, taskId: place.taskId, isMessage: true },
+    actions: [{ do: "tell", taskId: place.taskId }, ...remembered(task, place.taskId, arrival)],
+  };
+}
+
+/** A new task in its conversation. */
+type Beginning = Extract<Place, { readonly is: "start" }>;
+
+function bound({ after, was }: Beginning): readonly EventAction[] {
+  if (after === undefined || was === undefined) return [{ do: "bind" }];
+  return [{ do: "bind" }, { do: "hand-over", from: after, except: was }];
 }
 
 /** An event that starts nothing, because tasks only wait for it; or a duplicate of an earlier one. */
@@ -182,6 +224,8 @@ interface Accepted {
   readonly task: NewTask;
   readonly note: string;
   readonly arrival: Arrival;
+  /** How it begins in its conversation; absent without one. */
+  readonly begins?: Beginning;
 }
 
 /**
@@ -213,7 +257,7 @@ function join(
 }
 
 function start(
-  { task, note, arrival }: Accepted,
+  { task, note, arrival, begins }: Accepted,
   known: Partial<EventFacts>,
 ): OutcomeDecision | Needs<EventFacts> {
   const { receivedAt } = arrival;
@@ -239,7 +283,12 @@ function start(
     actions: [
       ...(slot === undefined ? [] : [{ do: "keep-rate", rate: slot.next } as const]),
       ...cancelled(replaced, task.id),
-      { do: "start", ...(runs && runAt > receivedAt ? { runAt } : {}) },
+      {
+        do: "start",
+        ...(runs && runAt > receivedAt ? { runAt } : {}),
+        ...defined({ parentId: begins?.after }),
+      },
+      ...begins === undefined ? [] : bound(begins),
       ...remembered(task, task.id, arrival),
     ],
   };

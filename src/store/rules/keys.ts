@@ -19,9 +19,21 @@ export function groupDigest(task: NewTask): Uint8Array | undefined {
   return digestOf(task, task.concurrency?.key);
 }
 
-/** Identifies the events that become one task while it waits; `undefined` without debounce. */
+/**
+ * Identifies the events that become one task while it waits; `undefined` without debounce, and in a
+ * conversation, whose later events are messages to that task.
+ */
 export function debounceDigest(task: NewTask): Uint8Array | undefined {
-  return digestOf(task, task.debounce?.key);
+  return task.conversation === undefined ? digestOf(task, task.debounce?.key) : undefined;
+}
+
+/** Identifies a conversation among all of them; `undefined` where the event belongs to none. */
+export function conversationDigest(
+  { project, conversation }: Pick<NewTask, "project" | "conversation">,
+): Uint8Array | undefined {
+  if (conversation === undefined) return undefined;
+  const { name, key } = conversation;
+  return hash("sha256", JSON.stringify([project, name, key]), "buffer");
 }
 
 /** Identifies a session among those of an agent of a project. */

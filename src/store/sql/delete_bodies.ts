@@ -11,6 +11,7 @@ import type { DeliveryDetail } from "../delivery_records.ts";
 import type { BodyResult } from "../retention_store.ts";
 import { json, number, text } from "./columns.ts";
 import { handOnContent, ofFirst, removeMessages } from "./delete_records.ts";
+import { IS_OF_DELIVERY, ofDelivery } from "./inbox.ts";
 import type { SqlSession } from "./session.ts";
 
 /** The conditions under which a body may be deleted. */
@@ -113,6 +114,7 @@ async function deleteBody(
     "DELETE FROM inbox WHERE task_id IN (SELECT id FROM tasks WHERE delivery_id = ?)",
     id,
   );
+  await db.run(`DELETE FROM inbox WHERE ${IS_OF_DELIVERY}`, id, ofDelivery(id));
   await db.run(
     "UPDATE tasks SET payload = NULL WHERE delivery_id = ? AND payload IS NOT NULL",
     id,

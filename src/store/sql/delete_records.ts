@@ -10,6 +10,7 @@ import { checkCascade, checkDeletion, type DoomedTask } from "../rules/deletion.
 import type { SourceEventState } from "../source_event_records.ts";
 import type { TaskState } from "../task_records.ts";
 import { number, text } from "./columns.ts";
+import { IS_OF_DELIVERY, ofDelivery } from "./inbox.ts";
 import type { Row, SqlValue } from "./row.ts";
 import type { SqlSession } from "./session.ts";
 
@@ -82,11 +83,19 @@ export async function deletePartsOfDelivery(
   );
   const ofTasks = (await findEventsOf(db, tasks)).filter((one) => one.deliveryId !== id);
   const events = [...own, ...ofTasks];
-  // A reply is also in the inbox of the task that it went to.
+  // A reply, and an event of a conversation, is also in the inbox of the task that it went to.
+  const told = await db.all(
+    `SELECT task_id FROM inbox WHERE ${IS_OF_DELIVERY}`,
+    id,
+    ofDelivery(id),
+  );
   const readers = await findTasks(
     db,
     "id IN (SELECT value FROM json_each(?))",
-    JSON.stringify(own.map(({ taskId }) => taskId)),
+    JSON.stringify([
+      ...own.map(({ taskId }) => taskId),
+      ...told.map((row) => text(row, "task_id")),
+    ]),
   );
   await check(db, [...tasks, ...readers], tasks, events);
   const sharing = await db.all("SELECT id FROM deliveries WHERE content_of = ?", id);
@@ -102,6 +111,7 @@ export async function deletePartsOfDelivery(
   if (!dryRun) {
     await removeTasks(db, tasks, events);
     await removeMessages(db, own);
+    await db.run(`DELETE FROM inbox WHERE ${IS_OF_DELIVERY}`, id, ofDelivery(id));
     await handOnContent(db, id);
     await db.run("DELETE FROM deliveries WHERE id = ?", id);
   }

@@ -120,6 +120,17 @@ export const IMPOSSIBLE_ROWS: readonly ImpossibleRows[] = [
     show: (ids) => `There are children that no task has started: ${ids}`,
   },
   {
+    sql: `SELECT id FROM tasks WHERE read_up_to > messages OR messages <= (
+          SELECT max(position) FROM inbox WHERE task_id = tasks.id)`,
+    show: (ids) =>
+      `There are tasks that have read, or are to get, more than they were told: ${ids}`,
+  },
+  {
+    sql: `SELECT id FROM conversations
+          WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.id = conversations.task_id)`,
+    show: (ids) => `There are conversations with tasks that do not exist: ${ids}`,
+  },
+  {
     sql:
       `SELECT DISTINCT message_id AS id FROM outbox_content WHERE NOT EXISTS (SELECT 1 FROM outbox
           WHERE outbox.id = message_id AND outbox.state IN ('held', 'pending', 'failed'))`,

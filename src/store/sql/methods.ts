@@ -16,7 +16,7 @@ import { finishControl, listControl, recordControl } from "./control_audit.ts";
 import { claimRun, findCursor } from "./cursors.ts";
 import { findDeliveries, readDeliveries, readDelivery } from "./deliveries.ts";
 import { findIds, nthId } from "./id_search.ts";
-import { addToInbox, listInbox } from "./inbox.ts";
+import { addToInbox, listInbox, listUnread } from "./inbox.ts";
 import { listKeyUse, recordKeyUse } from "./key_uses.ts";
 import {
   addToOutbox,
@@ -32,7 +32,7 @@ import {
 import { listOutputs, readContent } from "./outputs.ts";
 import { listPauses, resumeTasks } from "./pauses.ts";
 import { pruneSourceEvents } from "./source_event_pruning.ts";
-import { postponeSourceEvent, replaySourceEvent } from "./source_event_queue.ts";
+import { postponeSourceEvent, replaySourceEvent, replayUnread } from "./source_event_queue.ts";
 import { findEventOfDelivery, findSourceEvents } from "./source_events.ts";
 import { forgetTaskEnd } from "./task_ends.ts";
 import { findPlan } from "./tasks.ts";
@@ -62,6 +62,7 @@ export const SHARED_METHODS = {
   readDeliveries,
   postponeSourceEvent,
   replaySourceEvent,
+  replayUnread,
   findSourceEvents,
   findEventOfDelivery,
   findThreadOfTask,
@@ -75,6 +76,7 @@ export const SHARED_METHODS = {
   findPlan,
   addToInbox,
   listInbox,
+  listUnread,
   listAgentUse,
   listBudgetUse,
   listWaits,

@@ -8,6 +8,7 @@ import type { RetryOf, Task } from "../task_records.ts";
 import { retryTask as storeRetry } from "../transactions/retry_task.ts";
 import type { ChangeTasks } from "../transactions/task_rows.ts";
 import { bindRetry } from "./bindings.ts";
+import { goOnWithRetry } from "./conversations.ts";
 import { checkPayload } from "./delete_bodies.ts";
 import type { SqlSession } from "./session.ts";
 
@@ -31,6 +32,7 @@ async (db: Db, changeTasks: ChangeTasks, retry: RetryOf): Promise<Task> => {
     retry.of,
     retry.id,
   );
+  await goOnWithRetry(db, retry);
   const [task] = await findTasks(db, retry.id);
   if (task === undefined) throw new Error(`Task ${retry.id} was not stored`);
   return task;

@@ -9,6 +9,7 @@
 import { afterFailure, canReplay, DUE_NOW, earliest } from "../rules/chat_queue.ts";
 import { SOURCE_EVENT_STATES, type ThreadKey } from "../source_event_records.ts";
 import { optionalNumber, storable, text } from "./columns.ts";
+import { listUnread } from "./inbox.ts";
 import type { Dialect, SqlSession } from "./session.ts";
 import { HAS_PAYLOAD, OF_THREAD, THREAD_COLUMNS, threadValues, toThread } from "./source_events.ts";
 
@@ -131,6 +132,37 @@ export async function putRepliesBack(
     ...threadValues(thread),
     reason,
   );
+}
+
+/** Puts the events of an ended task back in the queue whose messages no step of it was given. */
+export async function replayUnread(db: SqlSession, taskId: string, now: number): Promise<number> {
+  const unread = await listUnread(db, taskId);
+  const ids = unread.flatMap(({ message: { source_event_id: id } }) =>
+    typeof id === "string" ? [id] : []
+  );
+  if (ids.length === 0) return 0;
+  const events = `FROM source_events WHERE id IN (SELECT value FROM json_each(?))
+    AND task_id = ? AND state = 'routed' AND ${HAS_PAYLOAD}`;
+  const values = [JSON.stringify(ids), taskId];
+  const triggers = await db.all(`SELECT DISTINCT project, "trigger" ${events}`, ...values);
+  const locks = triggers.map((row) =>
+    lockOf({ project: text(row, "project"), trigger: text(row, "trigger") })
+  );
+  for (const lock of locks.toSorted()) await db.lock(lock);
+  const rows = await db.all(
+    `SELECT source_events.id, ${THREAD_COLUMNS} ${events} ORDER BY id`,
+    ...values,
+  );
+  for (const row of rows) {
+    const behind = await isThreadBusy(db, toThread(row));
+    await db.run(
+      `UPDATE source_events ${PUT_BACK}, task_id = '' WHERE id = ?`,
+      now,
+      behind ? 1 : 0,
+      text(row, "id"),
+    );
+  }
+  return rows.length;
 }
 
 /** Takes the time, and 1 where another event of the thread is routed before. */

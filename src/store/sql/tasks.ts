@@ -36,7 +36,8 @@ import type { SqlSession } from "./session.ts";
 export const TASK_COLUMNS = `tasks.id, tasks.project, tasks."trigger", tasks.workflow,
   tasks.workspace, tasks.state, tasks.reason, tasks.delivery_id, tasks.plan_hash, tasks.created_at,
   tasks.started_at, tasks.finished_at, tasks.restarts, tasks.parent_id, tasks.retry_of,
-  tasks.retried_by, tasks.depth, tasks.directory, tasks.cancel_reason, tasks.active_ms, tasks.root_id`;
+  tasks.retried_by, tasks.depth, tasks.directory, tasks.cancel_reason, tasks.active_ms, tasks.root_id,
+  tasks.messages, tasks.read_up_to, tasks.conversation`;
 
 /** The states of a task that has ended. */
 export const ENDED_STATES: readonly TaskState[] = ["succeeded", "failed", "cancelled"];
@@ -85,8 +86,15 @@ export function toTask(row: Row, stored: StoredSteps): Task {
     ...defined({ readiness: stored.readiness }),
     cancelReason: textOrEmpty(row, "cancel_reason"),
     activeMs: number(row, "active_ms"),
+    ...(row["conversation"] === null ? {} : { conversation: text(row, "conversation") }),
+    ...unreadOf(row),
     steps: toSteps(stored, state),
   };
+}
+
+function unreadOf(row: Row): Pick<Task, "unread"> {
+  const unread = number(row, "messages") - number(row, "read_up_to");
+  return unread > 0 ? { unread } : {};
 }
 
 /**
@@ -120,6 +128,7 @@ function toStep(row: Row): StepRecord {
     ...(row["failure"] === null ? {} : { failure: text(row, "failure") as FailureKind }),
     ...(row["network"] === null ? {} : { network: json(row, "network") as ReachedHost[] }),
     ...(row["session"] === null ? {} : { session: text(row, "session") }),
+    ...optionalNumber(row, "read_from", "readFrom"),
     ...(row["outputs"] === null ? {} : { outputs: json(row, "outputs") as Record<string, string> }),
   };
 }
@@ -130,7 +139,7 @@ function textOrEmpty(row: Row, column: string): string {
 
 /**
  * A task for a worker, of a row with its plan (`plan`), its payload (`given`), the `headers`,
- * `url`, `remote`, `via` and `detail` of its delivery, and whether its inbox `has_messages`.
+ * `url`, `remote`, `via` and `detail` of its delivery.
  */
 export function toClaimed(row: Row, steps: readonly Row[]): ClaimedTask {
   const plan = json(row, "plan") as StoredPlan;
@@ -143,7 +152,8 @@ export function toClaimed(row: Row, steps: readonly Row[]): ClaimedTask {
       ? { url: text(row, "url"), method: "POST", remote: text(row, "remote") }
       : { url: "", method: "", remote: "" },
     coverage: coverageOf(row),
-    hasMessages: row["has_messages"] === 1,
+    hasMessages: number(row, "messages") > 0,
+    readUpTo: number(row, "read_up_to"),
     ...(row["trace"] === null ? {} : { trace: text(row, "trace") }),
   };
 }

@@ -6,13 +6,13 @@
  */
 
 import { decideCancel } from "../rules/cancel.ts";
-import type { CancelResult, TaskEnd } from "../task_records.ts";
+import type { CancelResult, TaskEnd, TaskFinish } from "../task_records.ts";
 import type { TaskRows } from "./task_rows.ts";
 import { wakeTask } from "./park_task.ts";
 import { promoteQueued } from "./queue_for_room.ts";
 
 /** Ends a running task, once. */
-export function finishTask(rows: TaskRows, end: TaskEnd): boolean {
+export function finishTask(rows: TaskRows, end: TaskEnd): TaskFinish {
   return endTask(rows, end, "running");
 }
 
@@ -36,11 +36,13 @@ export function cancelTask(
   return decision;
 }
 
-function endTask(rows: TaskRows, end: TaskEnd, from: "pending" | "running"): boolean {
-  const limits = rows.endTask(end, from);
-  if (limits === "none") return false;
+function endTask(rows: TaskRows, end: TaskEnd, from: "pending" | "running"): TaskFinish {
+  const ended = rows.endTask(end, from);
+  if (ended === "none") return false;
   if (end.mayHaveWaits === true) rows.closeWaits(end.taskId, end.now);
-  if (end.followed === true) rows.noteTaskEnd(end.taskId);
-  promoteQueued(rows, limits);
-  return true;
+  // Who cancels a task means its messages, too.
+  const leavesUnread = ended.hasUnread && end.state !== "cancelled";
+  if (end.followed === true || leavesUnread) rows.noteTaskEnd(end.taskId);
+  promoteQueued(rows, ended.limits);
+  return leavesUnread ? "unread" : true;
 }

@@ -49,6 +49,7 @@ export function recordEvent(rows: EventRows, event: Admitted, context: EventCont
     (known) => decideOutcome(event, { receivedAt, dedupWindowMs, dedupKeepMs }, known),
     {
       earlier: () => rows.findEarlier(task),
+      conversation: () => rows.findConversation(task),
       debounced: () => rows.findDebounced(task),
       unfinished: () => rows.findUnfinished(groupOf(task)),
       replaceable: () => rows.findReplaceable(groupOf(task)),
@@ -106,8 +107,19 @@ function carryOut(
         });
       }
       return;
-    case "start":
-      return startTask(rows, task, { delivery, runAt: action.runAt });
+    case "tell":
+      return tell(rows, task, action.taskId, delivery);
+    case "bind":
+      return rows.bindConversation(task, delivery.receivedAt);
+    case "hand-over":
+      return rows.handOver({ from: action.from, except: action.except, to: task.id });
+    case "start": {
+      const { parentId = task.parentId } = action;
+      return startTask(rows, { ...task, ...defined({ parentId }) }, {
+        delivery,
+        runAt: action.runAt,
+      });
+    }
     case "remember-key":
       return rows.rememberKey(task, {
         deliveryId: delivery.id,
@@ -116,6 +128,17 @@ function carryOut(
         forgetUpTo: action.forgetUpTo,
       });
   }
+}
+
+/** Puts the message of an event into the inbox of the open task of its conversation. */
+function tell(
+  rows: EventRows,
+  { conversation }: NewTask,
+  taskId: string,
+  { receivedAt }: EventContext["delivery"],
+): void {
+  if (conversation === undefined) throw new Error(`A message to task ${taskId} of no conversation`);
+  rows.addMessage(taskId, conversation.message, receivedAt);
 }
 
 /** Gives a task that an event has joined the limits of that event. */

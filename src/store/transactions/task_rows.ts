@@ -7,7 +7,9 @@
  * @module
  */
 
+import type { JsonObject } from "../../base/json.ts";
 import type { Cursor, Delivery, KeyedEvent } from "../delivery_records.ts";
+import type { ConversationTask } from "../rules/conversation.ts";
 import type { DebouncedTask, EarlierEvent, ReplaceableTask } from "../rules/event_outcome.ts";
 import type { GroupLimit, TaskLimits } from "../rules/limits.ts";
 import type { Found } from "../rules/needs.ts";
@@ -48,6 +50,14 @@ export interface StoredTask extends RetriedTask {
   readonly readiness: Readiness;
 }
 
+/** What the end of a task leaves behind. */
+export interface EndedTask {
+  /** The limits whose room it occupied. */
+  readonly limits: TaskLimits;
+  /** Whether no step was given the last messages of its inbox. */
+  readonly hasUnread: boolean;
+}
+
 /** When a new task may run, and what else is stored beside it. */
 export interface Scheduling {
   readonly readiness: Readiness;
@@ -57,6 +67,23 @@ export interface Scheduling {
   readonly limits: TaskLimits;
   /** Digest of its debounce key. */
   readonly debounce?: Uint8Array;
+}
+
+/** What is known of the inbox of a task without its messages. */
+export interface InboxFacts {
+  /** How many messages it has had, and so the position of the next one. */
+  readonly messages: number;
+  readonly bytes: number;
+  /** Position behind the last message that its steps were given. */
+  readonly readUpTo: number;
+}
+
+/** Between which tasks messages go over. */
+export interface HandedOver {
+  readonly from: string;
+  /** Position of the message that does not. */
+  readonly except: number;
+  readonly to: string;
 }
 
 /** An event whose key is remembered. */
@@ -114,11 +141,8 @@ export interface TaskRows {
   closeWaits(taskId: string, now: number): void;
   /** Marks a started task to be stopped; the first reason stays. */
   requestCancel(taskId: string, reason: string): void;
-  /**
-   * Ends a task that is in state `from`, with its steps that still run. Gives the limits whose room
-   * it occupied; none when it was in another state.
-   */
-  endTask(end: TaskEnd, from: "pending" | "running"): Found<TaskLimits>;
+  /** Ends a task that is in state `from`, with its steps that still run; none when it was in another. */
+  endTask(end: TaskEnd, from: "pending" | "running"): Found<EndedTask>;
   /** Stores that a task has ended and its triggers have to fire. */
   noteTaskEnd(taskId: string): void;
 }
@@ -127,6 +151,17 @@ export interface TaskRows {
 export interface EventRows extends TaskRows {
   /** The event with the key of this one, if its task is still stored, or it never had one. */
   findEarlier(event: KeyedEvent): Found<EarlierEvent>;
+  /** The newest task of the conversation of this task, if that is still stored. */
+  findConversation(task: NewTask): Found<ConversationTask>;
+  /** Lets the conversation of this task go on with it. */
+  bindConversation(task: NewTask, now: number): void;
+  /** Adds a message to the inbox of a task. */
+  addMessage(taskId: string, message: JsonObject, now: number): void;
+  /**
+   * Gives the messages of one task that no step of it was given to a new one, in their order; those of a
+   * chat are routed again instead.
+   */
+  handOver(messages: HandedOver): void;
   findRate(trigger: TriggerKey): Found<RateState>;
   keepRate(trigger: TriggerKey, rate: RateState): void;
   /** Stores the key of an event, if it has one, and removes a few old ones. */

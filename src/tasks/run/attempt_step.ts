@@ -38,6 +38,7 @@ import {
   prepareAttempt,
   type PreparedAttempt,
 } from "./prepare_attempt.ts";
+import type { StepReading } from "./inbox_reading.ts";
 import { clearShortage, whenMachineCan } from "./short_machine.ts";
 import type { RunHost, TaskContext } from "./task_context.ts";
 
@@ -51,6 +52,8 @@ export interface Attempt {
   /** The number of the attempt, from 1. */
   readonly number: number;
   readonly log: StepLog;
+  /** The messages that the step is given, and has read. */
+  readonly reading: StepReading;
   /** Called with the process group as soon as it exists. */
   readonly onStart: (group: number) => void;
   /** Called if that group could not start the step. */
@@ -189,7 +192,7 @@ async function orRefusal<T>(work: Promise<T>): Promise<T | AppError> {
 
 async function runProcess(
   positioned: PositionedStep,
-  { context, cancellation, log, onStart, onNotStarted, work }: Attempt,
+  { context, cancellation, log, reading, onStart, onNotStarted, work }: Attempt,
   { command, output, sandbox }: PreparedAttempt,
 ): Promise<AttemptResult> {
   const { host, plan, activity, leftovers, claimed: { task } } = context;
@@ -219,12 +222,16 @@ async function runProcess(
       await said.write(stream, chunk);
       await work?.session?.hear(said.sessionId);
     },
-    onStart,
+    onStart(group) {
+      reading.begin();
+      onStart(group);
+    },
     ...defined({ onNotStarted }),
   }, host).catch((error) => {
     leftovers.arePossible = true;
     throw error;
   });
+  reading.end(positioned.step);
   // What was in a sandbox has ended with it.
   if (over.leftNothing !== true && sandbox === undefined) leftovers.arePossible = true;
   await said.end();

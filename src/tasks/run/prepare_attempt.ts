@@ -23,6 +23,7 @@ import { fillEnv } from "../step/step_env.ts";
 import { CommandSandbox } from "../sandbox/command_sandbox.ts";
 import { chooseSandbox, controlOf } from "../sandbox/step_sandbox.ts";
 import type { RunningSession } from "./agent_session.ts";
+import { type GivenMessages, promptPieces, type StepReading } from "./inbox_reading.ts";
 import type { TaskContext } from "./task_context.ts";
 
 /** A step with its position. */
@@ -66,8 +67,10 @@ export const ATTEMPT_MARK = "SVC_STEP_RUN";
  */
 export async function prepareAttempt(
   positioned: PositionedStep,
-  { context, number, token, log, work }: {
+  { context, number, token, log, reading, work }: {
     readonly context: TaskContext;
+    /** The messages that the step is given. */
+    readonly reading: StepReading;
     readonly number: number;
     /** Run token of the attempt. */
     readonly token: string;
@@ -86,7 +89,7 @@ export async function prepareAttempt(
   const round = context.steps.records[position]?.round ?? 1;
   const inRound = round === 1 ? "" : `r${round}.`; // the files of no round have the name of another
   const name = `${position}.${inRound}${number}${work === undefined ? "" : `.${work.run}`}`;
-  const how = { name, number, round, token, ...defined({ work }) };
+  const how = { name, number, round, token, reading, ...defined({ work }) };
   if (!("sandbox" in choice)) {
     return { ...await prepareIn(undefined, positioned, context, how), ...choice };
   }
@@ -112,12 +115,13 @@ async function prepareIn(
   sandbox: CommandSandbox | undefined,
   { step }: PositionedStep,
   context: TaskContext,
-  { name, number, round, token, work }: {
+  { name, number, round, token, reading, work }: {
     /** Names the attempt, and the run of its agent, among those of its task. */
     readonly name: string;
     readonly number: number;
     readonly round: number;
     readonly token: string;
+    readonly reading: StepReading;
     readonly work?: AgentWork;
   },
 ): Promise<PreparedAttempt> {
@@ -133,6 +137,7 @@ async function prepareIn(
   const { env: promptEnv, ...prompt } = await promptOf(step, context, {
     name: `prompt.${name}`,
     opening: work?.opening ?? "",
+    given: await reading.give(step),
   });
   const output = sandbox === undefined
     ? await files.makeEmpty()
@@ -187,10 +192,15 @@ function promptSources({ scope, evaluator, goal }: TaskContext) {
 async function promptOf(
   { agent, prompt }: PlannedStep,
   context: TaskContext,
-  { name, opening }: { readonly name: string; readonly opening: string },
+  { name, opening, given }: {
+    readonly name: string;
+    readonly opening: string;
+    readonly given: GivenMessages;
+  },
 ): Promise<DeliveredPrompt> {
   if (agent === undefined) return { env: {} };
-  const text = await renderPrompt(compileTemplate(prompt ?? ""), promptSources(context));
+  const sources = { ...promptSources(context), more: promptPieces(given) };
+  const text = await renderPrompt(compileTemplate(prompt ?? ""), sources);
   const toFile = (bytes: Uint8Array) => context.files.make(name, bytes);
   return await deliverPrompt(opening + text, { by: agent.promptDelivery, toFile });
 }

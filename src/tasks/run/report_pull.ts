@@ -98,6 +98,7 @@ async function whyNoPull(
     cancellation,
     number: 1,
     log,
+    reading: context.inbox.of(undefined),
     onStart: () => {},
   });
   if (state === "succeeded") return undefined;

@@ -7,6 +7,7 @@
  */
 
 import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { compileExpression, whyNotTrue } from "../../cel/expression.ts";
 import type { StepRecord } from "../../store/task_records.ts";
 import type { StepLog } from "../log/task_log.ts";
@@ -96,14 +97,15 @@ async function makeAttempts(
   const { attempts = 1 } = step.retry ?? {};
   const { attempt: first = 1, startedAt: began } = before ?? {};
   const startedAt = began ?? clock.now();
+  const reading = context.inbox.of(before);
   for (let number = first;; number++) {
     const base = { ...blank(placed), startedAt, ...(number === 1 ? {} : { attempt: number }) };
     let hasStarted = number > 1 || began !== undefined;
     const onStart = (group: number) => {
       hasStarted = true;
-      steps.recordStarted({ ...base, state: "running", processGroup: group });
+      steps.recordStarted({ ...base, ...reading.record, state: "running", processGroup: group });
     };
-    const attempt = { context, cancellation, number, log, onStart };
+    const attempt = { context, cancellation, number, log, reading, onStart };
     const wasCut = hasStarted || before?.reason === INTERRUPTED;
     const end = step.agent === undefined
       ? await attemptStep(placed, attempt)
@@ -115,7 +117,8 @@ async function makeAttempts(
       const { startedAt: _since, ...unstarted } = base;
       const { reason } = end;
       if (steps.records[placed.position]?.reason !== reason) {
-        steps.record({ ...(hasStarted ? base : unstarted), state: "waiting", reason });
+        const begun = hasStarted ? base : unstarted;
+        steps.record({ ...begun, ...reading.record, state: "waiting", reason });
       }
       return end;
     }
@@ -123,7 +126,8 @@ async function makeAttempts(
     const hasFailed = result.state === "failed";
     if (!hasFailed || number >= attempts || isHopeless === true) {
       const last = hasFailed ? { ...result, failure } : result;
-      return lastRecord(base, last, { attempt: number, finishedAt: clock.now() });
+      const read = { ...base, ...reading.record };
+      return lastRecord(read, last, { attempt: number, finishedAt: clock.now() });
     }
 
     // From here on a cancellation counts as between two attempts, even if it came just now.
@@ -131,13 +135,14 @@ async function makeAttempts(
     const failed = `attempt ${number} of ${attempts}: ${result.reason}, the next one`;
     if (cancellation.why === undefined) await log.note(`${failed} in ${secs} s`);
     const reason = `${failed} at ${rfc3339(clock.now() + secs * 1000)}`;
-    steps.record({ ...base, ...result, state: "pending", reason, attempt: number + 1 });
+    const tried = { ...base, ...reading.record, ...result };
+    steps.record({ ...tried, state: "pending", reason, attempt: number + 1 });
     await steps.flush();
     await clock.pause(secs * 1000, cancellation.signal);
     if (cancellation.why === "stop") return undefined;
     if (cancellation.why !== undefined) {
       const end = endedFor(cancellation.why, context);
-      return { ...base, ...result, ...end, finishedAt: clock.now() };
+      return { ...tried, ...end, finishedAt: clock.now() };
     }
   }
 }
@@ -158,7 +163,15 @@ function lastRecord(
   { attempt, finishedAt }: { attempt: number; finishedAt: number },
 ): StepRecord {
   if (result.state === "pending") {
-    return { position: base.position, id: base.id, state: "pending", reason: INTERRUPTED, attempt };
+    const { position, id, readFrom } = base;
+    return {
+      position,
+      id,
+      state: "pending",
+      reason: INTERRUPTED,
+      attempt,
+      ...defined({ readFrom }),
+    };
   }
   const after = result.state === "failed" && attempt > 1 ? `, after ${attempt} attempts` : "";
   return { ...base, ...result, reason: result.reason + after, finishedAt };

@@ -13,6 +13,7 @@ import { cancelChildren, storeOutputs } from "./children.ts";
 import { checkSender, hasBegun } from "./check_sender.ts";
 import { findNeverRan, isOver, taskVerdict } from "./flow.ts";
 import { type Plan, planHere } from "../plan.ts";
+import { InboxReading } from "./inbox_reading.ts";
 import { noteMove, openLog } from "./run_log.ts";
 import { removeOwnDirectory } from "./own_directory.ts";
 import { prepareFinally, prepareTask } from "./prepare_task.ts";
@@ -92,6 +93,7 @@ async function runRecorded(bare: BareRun): Promise<TaskResult> {
     mark,
     leftovers: { arePossible: mayHaveLeft(plan, steps.records) },
     evaluator: retryingEvaluator(host, stop),
+    inbox: new InboxReading(claimed, host.inboxes),
     scopeFor: taskScopes(claimed, steps, plan),
   });
 }

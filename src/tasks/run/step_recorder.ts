@@ -205,12 +205,17 @@ function isQuick({ startedAt = -Infinity, finishedAt = Infinity }: StepRecord): 
 /** A step that ran when the daemon last ended starts again, with the same attempt number. */
 function asNotRunning(record: StepRecord): StepRecord {
   if (record.state !== "running") return record;
-  const { position, id, attempt, round } = record;
+  const { position, id, attempt, round, readFrom } = record;
   return {
     position,
     id,
     state: "pending",
     reason: INTERRUPTED,
-    ...defined({ attempt, round, outputs: round === undefined ? undefined : record.outputs }),
+    ...defined({
+      attempt,
+      round,
+      readFrom,
+      outputs: round === undefined ? undefined : record.outputs,
+    }),
   };
 }

@@ -41,6 +41,7 @@ import type { DefaultLimits } from "../time_limits.ts";
 import type { TaskDirectories } from "../workspace/task_directory.ts";
 import type { TaskLog } from "../log/task_log.ts";
 import type { Activity } from "./activity.ts";
+import type { InboxReading } from "./inbox_reading.ts";
 import type { StepRecorder } from "./step_recorder.ts";
 import type { ApprovalTeller } from "./told_approvals.ts";
 import type { ScopeFacts } from "./task_scope.ts";
@@ -146,6 +147,8 @@ export interface TaskRun {
   /** Id of this run: no other run of the task has it, on this machine or another. */
   readonly mark: string;
   readonly steps: StepRecorder;
+  /** Which messages its steps are given. */
+  readonly inbox: InboxReading;
   readonly evaluator: Evaluator;
   /** The variables of expressions, for a task in this state. */
   readonly scopeFor: (facts: ScopeFacts) => Scope;

@@ -29,7 +29,8 @@ export function taskScopes(
   steps: { readonly records: readonly StepRecord[] },
   { inputs = {} }: Pick<Plan, "inputs"> = {},
 ): (facts: ScopeFacts) => Scope {
-  const { task: { id, workflow, workspace, project, trigger, deliveryId }, headers } = claimed;
+  const { task: { conversation = "", ...task }, headers } = claimed;
+  const { id, workflow, workspace, project, trigger, deliveryId } = task;
   const { url, method, remote } = claimed.request;
   let payload: unknown;
   return ({ state, reason = "", goal, neverRan = false }) => {
@@ -62,6 +63,7 @@ export function taskScopes(
       },
       goal: goal?.text,
       inputs,
+      conversation,
     };
     return scopeOf(variables, `tasks of ${project}/${trigger}`);
   };

@@ -57,6 +57,7 @@ export async function waitInStep(
     const reason = `waits${subjectsOf(waitFor)} until ${rfc3339(until)}`;
     return { state: "waiting", reason, until, openedAt };
   }
+  if (end.by === "message") context.inbox.advance(end.position + 1);
   const times = { startedAt: openedAt, finishedAt: Math.max(openedAt, end.at) };
   const result = resultOf(end, waitFor);
   if (end.by === "hand") await log.note(`step "${id}" was ${result.reason}`);

@@ -17,8 +17,8 @@ import type { InboxStore } from "../../store/task_store.ts";
 /** The file of a running task. */
 interface OpenInbox {
   readonly path: string;
-  /** Number of messages in it. */
-  count: number;
+  /** Position behind its last message. */
+  next: number;
 }
 
 /** Most tasks in `#missed`: a task that another daemon runs never starts here and leaves it. */
@@ -26,7 +26,7 @@ const MAX_MISSED = 10_000;
 
 /** The inboxes of all tasks. */
 export class Inboxes {
-  readonly #store: InboxStore;
+  readonly #store: Pick<InboxStore, "addToInbox" | "listInbox">;
   readonly #clock: WallClock;
   readonly #open = new Map<string, OpenInbox>();
   /** The latest tasks that did not run here when a message for them arrived. */
@@ -35,7 +35,7 @@ export class Inboxes {
   readonly #turns = new KeyedMutex();
 
   /** Stores messages in `store`, with the times of `clock`. */
-  constructor(store: InboxStore, clock: WallClock) {
+  constructor(store: Pick<InboxStore, "addToInbox" | "listInbox">, clock: WallClock) {
     this.#store = store;
     this.#clock = clock;
   }
@@ -56,7 +56,7 @@ export class Inboxes {
     await this.#turns.run(taskId, async () => {
       const inbox = this.#open.get(taskId);
       if (inbox === undefined) this.#miss(taskId);
-      else if (stored.position >= inbox.count) await this.#catchUp(taskId, inbox, stored);
+      else if (stored.position >= inbox.next) await this.#catchUp(taskId, inbox, stored);
     });
   }
 
@@ -87,7 +87,7 @@ export class Inboxes {
       const mayHaveMessages = this.#missed.delete(taskId) || hasMessages;
       const messages = mayHaveMessages ? await this.#store.listInbox(taskId) : [];
       const path = await make(toLines(messages));
-      this.#open.set(taskId, { path, count: messages.length });
+      this.#open.set(taskId, { path, next: after(messages) });
       return path;
     });
   }
@@ -99,6 +99,18 @@ export class Inboxes {
       this.#missed.delete(taskId);
       return Promise.resolve();
     });
+  }
+
+  /** The messages to a task that runs here, from this position on. */
+  async listFrom(taskId: string, from: number): Promise<readonly InboxMessage[]> {
+    const inbox = this.#open.get(taskId);
+    if (inbox === undefined || inbox.next <= from) return [];
+    return (await this.#store.listInbox(taskId)).filter(({ position }) => position >= from);
+  }
+
+  /** Position behind the last message in the file of a task that runs here. */
+  written(taskId: string): number {
+    return this.#open.get(taskId)?.next ?? 0;
   }
 
   #miss(taskId: string): void {
@@ -116,17 +128,22 @@ export class Inboxes {
    */
   async #catchUp(taskId: string, inbox: OpenInbox, stored?: InboxMessage): Promise<void> {
     try {
-      const missed = stored?.position === inbox.count
+      const missed = stored?.position === inbox.next
         ? [stored]
-        : (await this.#store.listInbox(taskId)).slice(inbox.count);
+        : (await this.#store.listInbox(taskId)).filter(({ position }) => position >= inbox.next);
       if (missed.length === 0) return;
       using file = RegularFile.open(inbox.path, { for: "append", noLink: true });
       file.writeSync(toLines(missed));
-      inbox.count += missed.length;
+      inbox.next = after(missed);
     } catch {
       // The store has the messages: the next one, or the next start of the task, appends them.
     }
   }
+}
+
+/** The position behind the last of these messages. */
+function after(messages: readonly InboxMessage[]): number {
+  return (messages.at(-1)?.position ?? -1) + 1;
 }
 
 function toLines(messages: readonly InboxMessage[]): Uint8Array {

@@ -18,6 +18,8 @@ export interface PromptSources {
   readonly evaluator: Evaluator;
   /** The goal of the task: text from outside in it gets marks of its own. */
   readonly goal?: Template;
+  /** What follows the prompt. */
+  readonly more?: readonly Piece[];
   /** Makes a word that cannot be guessed, so that text from outside cannot contain it. */
   readonly newWord: () => string;
 }
@@ -28,7 +30,8 @@ export interface PromptSources {
  * @throws {AppError} `invalid`, naming the expression, when one of them has no value.
  */
 export async function renderPrompt(template: Template, sources: PromptSources): Promise<string> {
-  return markOutside(await piecesOf(template, sources), sources.newWord);
+  const pieces = await piecesOf(template, sources);
+  return markOutside([...pieces, ...sources.more ?? []], sources.newWord);
 }
 
 /** Whether the value of an expression comes, or may come, from outside. */
@@ -49,6 +52,7 @@ const OUTSIDE: ReadonlySet<string> = new Set([
   "signed",
   "unsigned",
   "inputs",
+  "conversation",
 ]);
 
 /** Fields of a step that svc sets itself. */

@@ -7,8 +7,8 @@
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import type { Binding } from "../../../src/store/source_event_records.ts";
 import { eventIdOf, sourceEvent } from "../../helpers/source_event_records.ts";
-import { accept, idOf, taskIdOf } from "../../helpers/store_records.ts";
-import { DEMAND, startTask } from "./chat_tasks.ts";
+import { accept, idOf, readMessages, taskIdOf } from "../../helpers/store_records.ts";
+import { DEMAND, startTask, toTask } from "./chat_tasks.ts";
 import { eachStore } from "./each_store.ts";
 
 function binding(n: number): Omit<Binding, "createdAt"> {
@@ -51,6 +51,35 @@ eachStore(
     deepEqual((await store.listInbox(taskIdOf(1))).map(({ message }) => message), [{
       text: "more",
     }]);
+  },
+);
+
+eachStore(
+  "replies that no step was given are routed again when their task has ended",
+  async (store) => {
+    await startTask(store, 1);
+    const reply = async (n: number) => {
+      await store.recordSourceEvent(sourceEvent(n, { threadId: "1" }));
+      await store.claimSourceEvents(DEMAND);
+      const bound = { taskId: taskIdOf(1), boundTo: taskIdOf(1) };
+      const message = { source_event_id: eventIdOf(n), text: `text ${n}` };
+      await store.routeSourceEvent(eventIdOf(n), { to: "inbox", ...bound, message }, n);
+    };
+    for (const n of [2, 3, 4]) await reply(n);
+    await store.claimTasks(1, 1);
+    await readMessages(store, 1, 1);
+    const taskId = taskIdOf(1);
+    equal(
+      await store.finishTask({ taskId, state: "succeeded", reason: "", now: 9 }),
+      "unread",
+    );
+    equal(await store.replayUnread(taskId, 10), 2);
+    equal(await store.replayUnread(taskId, 11), 0, "once");
+    const claim = async () => (await store.claimSourceEvents(DEMAND)).events;
+    const [first, ...others] = await claim();
+    deepEqual([first?.event.id, first?.bound?.state, others], [eventIdOf(3), "succeeded", []]);
+    await store.routeSourceEvent(eventIdOf(3), { ...toTask(5), boundTo: taskId }, 12);
+    equal((await claim())[0]?.bound?.id, taskIdOf(5), "the next one goes to the follow-up");
   },
 );
 

@@ -13,6 +13,7 @@ import {
   filterOut,
   idOf,
   newDelivery,
+  readMessages,
   retry,
   taskIdOf,
 } from "../../helpers/store_records.ts";
@@ -31,6 +32,7 @@ eachStore(
     await accept(store, 1, { payload });
     await store.claimTasks(9, 1);
     await store.addToInbox(taskIdOf(1), { text: "and this" }, 1);
+    await readMessages(store, 1, 1);
     await store.finishTask({ taskId: taskIdOf(1), state: "failed", reason: "", now: 9 });
     await accept(store, 2);
     deepEqual(await bodies(store, [1]), { deleted: 1, needed: [] });

@@ -16,6 +16,7 @@ import {
   filterOut,
   idOf,
   newDelivery,
+  readMessages,
   retry,
   step,
   taskIdOf,
@@ -228,6 +229,7 @@ eachStore("a reply goes from the inbox of the task that it went to", async (stor
     await store.routeSourceEvent(eventIdOf(n), to, 1);
   }
   await rejects(store.deleteDelivery(idOf(2), ALONE), /is pending: cancel it first/);
+  await readMessages(store, 1, 2);
   await end(store, 1);
   deepEqual((await store.deleteDelivery(idOf(2), ALONE)).deleted, [delivery(2)]);
   deepEqual((await store.listInbox(taskIdOf(1))).map((one) => one.message["text"]), ["text 3"]);

@@ -6,7 +6,7 @@
 
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import type { Store } from "../../../src/store/store.ts";
-import { accept, step, taskIdOf } from "../../helpers/store_records.ts";
+import { accept, readMessages, taskIdOf } from "../../helpers/store_records.ts";
 import { eachStore, numberOf, range } from "./each_store.ts";
 import { ended, FOREVER, prune } from "./pruned_tasks.ts";
 
@@ -36,8 +36,8 @@ eachStore("pruneTasks takes everything along that belongs to a task", async (sto
   });
   await store.claimTasks(9, 1);
   for (const n of [1, 2]) {
-    await store.saveStep(taskIdOf(n), step(0, "succeeded"));
     await store.addToInbox(taskIdOf(n), { n }, 1);
+    await readMessages(store, n, 1);
   }
   await store.setTaskDirectory(taskIdOf(1), "/data/copies/1");
   await store.finishTask({ taskId: taskIdOf(1), state: "failed", reason: "", now: 9 });

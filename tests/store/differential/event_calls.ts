@@ -52,6 +52,17 @@ export function someEvent(
         perMinute: random.pick([5, 60, 600]),
         reject: random.once(2),
       })),
+      ...random.maybe(4, "conversation", () => ({
+        name: "pr",
+        key: random.pick(["a", "b"]),
+        message: { delivery_id: "d", text: `of ${id}\0` },
+        starts: !random.once(4),
+        ...random.maybe(
+          4,
+          "follows",
+          () => ({ taskId: world.someTask(), position: random.below(4) }),
+        ),
+      })),
       ...random.maybe(3, "workspaceMax", () => 1 + random.below(3)),
       ...random.maybe(4, "followed", () => true),
       ...random.maybe(8, "parentId", () => world.someTask()),

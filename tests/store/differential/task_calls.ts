@@ -73,6 +73,7 @@ function someStep({ random, now }: World): StepRecord {
     ...random.maybe(3, "processGroup", () => 4711),
     ...random.maybe(3, "attempt", () => 1 + random.below(3)),
     ...random.maybe(3, "outputs", () => ({ url: "a\0\ud800b" })),
+    ...random.maybe(4, "readFrom", () => 0),
   };
 }
 
@@ -103,6 +104,9 @@ export function change(world: World): Call {
     () => call("listAgentUse", "default", now),
     () => call("listTaskEnds", 5),
     () => call("forgetTaskEnd", world.someTask(), random.once(2) ? [someMessage(world)] : []),
+    () => call("forgetTaskEnd", world.someTask(), [], random.below(2)),
+    () => call("listUnread", world.someTask()),
+    () => call("listInbox", world.someTask()),
     () => call("deleteTask", world.someTask(), { dryRun: random.once(4) }),
     () =>
       call("deleteDelivery", random.recent(world.deliveries, ""), {

@@ -21,6 +21,7 @@ const LOCKS: Readonly<Record<string, string>> = {
   tasks: OF_ROWS,
   claims: OF_ROWS,
   deliveries: "'delivery/' ||",
+  conversations: "'conversation/' ||",
   resources: "pg_advisory_xact_lock_shared(hashtextextended('catalog', 0))",
 };
 

@@ -56,6 +56,13 @@ const TASK: Required<NewTask> = {
   workspaceMax: 3,
   debounce: { key: "k", forMs: 10 },
   rateLimit: { perMinute: 6, reject: true },
+  conversation: {
+    name: "pr",
+    key: "a#1",
+    message: { text: "more" },
+    starts: true,
+    follows: { taskId: "01P", position: 3 },
+  },
 };
 
 const OUTCOME: Required<EventOutcome> = {
@@ -65,6 +72,7 @@ const OUTCOME: Required<EventOutcome> = {
   duplicateOf: "01D",
   replaces: ["01A", "01B"],
   why: "own",
+  isMessage: true,
 };
 
 const CURSOR: Cursor = { name: "cron default/nightly", at: 5 };

@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import type { Store } from "../../../src/store/store.ts";
 import { rowsOf } from "../../helpers/sqlite_file.ts";
-import { accept, PLAN, step, taskIdOf } from "../../helpers/store_records.ts";
+import { accept, PLAN, readMessages, taskIdOf } from "../../helpers/store_records.ts";
 import { tempStore } from "../../helpers/temp_store.ts";
 
 const OTHER = { hash: "h2", json: '{"steps":[{"id":"only"}]}' };
@@ -86,8 +86,8 @@ Deno.test("pruneTasks leaves no row of a task", async () => {
   await accept(store, 2, { task: { dedupKey: "k2" }, plan: OTHER });
   await store.claimTasks(9, 1);
   for (const n of [1, 2]) {
-    await store.saveStep(taskIdOf(n), step(0, "succeeded"));
     await store.addToInbox(taskIdOf(n), { n }, 1);
+    await readMessages(store, n, 1);
   }
   await store.finishTask({ taskId: taskIdOf(1), state: "failed", reason: "", now: 9 });
   equal((await store.pruneTasks({ before: 10, limit: 9 })).length, 1);

@@ -357,6 +357,37 @@ Deno.test("a task of before an upgrade may have children after it", async () => 
   equal((await store.findTasks(taskIdOf(2)))[0]?.rootId, taskId);
 });
 
+Deno.test("what an ended task was told before an upgrade starts no follow-up", async () => {
+  await using dir = await tempDir();
+  const path = `${dir.path}/svc.db`;
+  const old = new Database(path);
+  migrate(old, 17); // as of the version before
+  old.run("INSERT INTO plans VALUES (?, ?)", PLAN.hash, PLAN.json);
+  old.run("INSERT INTO plan_uses VALUES (?, 2)", PLAN.hash);
+  for (const [n, state, end] of [[1, "succeeded", 9], [2, "running", null]] as const) {
+    old.run(
+      `INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
+         plan_hash, created_at, started_at, finished_at)
+       VALUES (?, 'default', 'push', 'ci', 'repo', ?, '', '', ?, 1, 5, ?)`,
+      taskIdOf(n),
+      state,
+      PLAN.hash,
+      end,
+    );
+    for (const at of [0, 1]) {
+      old.run('INSERT INTO inbox VALUES (?, ?, \'{"a":"é"}\', 1)', taskIdOf(n), at);
+    }
+  }
+  old[Symbol.dispose]();
+  await using store = await openStore(path);
+  const unread = async (n: number) => (await store.findTasks(taskIdOf(n)))[0]?.unread;
+  deepEqual([await unread(1), await unread(2)], [undefined, 2]);
+  equal((await store.addToInbox(taskIdOf(2), {}, 1))?.position, 2);
+  const [ended, running] = rowsOf(path, "SELECT messages, message_bytes FROM tasks ORDER BY id");
+  deepEqual([ended?.["messages"], ended?.["message_bytes"]], [2, 20]);
+  deepEqual([running?.["messages"], running?.["message_bytes"]], [3, 22]);
+});
+
 Deno.test("an upgraded database has the schema of a new one", async () => {
   await using dir = await tempDir();
   const path = `${dir.path}/old.db`;

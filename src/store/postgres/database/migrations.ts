@@ -172,6 +172,26 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE control_tokens ADD COLUMN person TEXT;
   `,
   `
+  -- How many messages its inbox has had, and their bytes.
+  ALTER TABLE tasks ADD COLUMN messages INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE tasks ADD COLUMN message_bytes INTEGER NOT NULL DEFAULT 0;
+  UPDATE tasks SET
+    messages = (SELECT max(position) + 1 FROM inbox WHERE task_id = tasks.id),
+    message_bytes = (SELECT sum(octet_length(message)) FROM inbox WHERE task_id = tasks.id)
+    WHERE id IN (SELECT task_id FROM inbox);
+  UPDATE tasks SET read_up_to = messages
+    WHERE messages > 0 AND state NOT IN ('pending', 'running', 'waiting');
+  -- The first message that a step was given.
+  ALTER TABLE steps ADD COLUMN read_from INTEGER;
+  -- Which task a conversation goes on with; digest: of project, name and key.
+  CREATE TABLE conversations (
+    digest BLOB NOT NULL PRIMARY KEY, id TEXT NOT NULL, project TEXT NOT NULL, name TEXT NOT NULL,
+    key TEXT NOT NULL, task_id TEXT NOT NULL, created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL
+  );
+  CREATE UNIQUE INDEX conversations_by_id ON conversations (id);
+  CREATE INDEX conversations_of_task ON conversations (task_id);
+  ALTER TABLE tasks ADD COLUMN conversation TEXT;
   -- JSON: who had a task retried.
   ALTER TABLE tasks ADD COLUMN retried_by TEXT;
   -- The Projects that limit how many of their tasks run at once, which each claim reads.

@@ -19,6 +19,8 @@ const DEBOUNCED = `SELECT delayed.id FROM unnest(debounced) AS key CROSS JOIN LA
     SELECT id FROM tasks WHERE tasks.debounce = key AND state = 'pending' AND started_at IS NULL
     OFFSET 0) AS delayed`;
 
+const TALKING = "SELECT task_id FROM conversations WHERE digest = ANY (conversing)";
+
 /**
  * First it reads, without locks, which groups and workspaces the named tasks count against, because
  * these have to be locked too. Then it takes the advisory locks of all names in one order, so that
@@ -43,10 +45,12 @@ DECLARE
   workspaces json := '[]';
   group_facts json := '[]';
   workspace_facts json := '[]';
+  conversing bytea[] := '{}';
+  talking text[] := '{}';
 BEGIN
   SELECT * INTO asked FROM json_to_record(wanted) AS one(earlier text[], debounced text[],
     groups json, workspaces json, rates json, tasks text[], claims text[],
-    deliveries text[], resources boolean);
+    deliveries text[], resources boolean, conversations text[]);
   debounced := ARRAY(SELECT decode(digest, 'hex') FROM unnest(asked.debounced) AS digest);
 
   -- Shared by all who decide by the resources; a change of them waits until these are done.
@@ -55,7 +59,11 @@ BEGIN
   END IF;
 
   -- Which rooms the tasks count against, and those that are next in their groups.
-  known := asked.tasks || ARRAY(${DEBOUNCED});
+  IF asked.conversations <> '{}' THEN
+    conversing := ARRAY(SELECT decode(digest, 'hex') FROM unnest(asked.conversations) AS digest);
+    talking := ARRAY(${TALKING});
+  END IF;
+  known := asked.tasks || talking || ARRAY(${DEBOUNCED});
   IF known <> '{}' OR json_array_length(asked.groups) > 0 OR json_array_length(asked.workspaces) > 0
   THEN
     SELECT coalesce(json_agg(every), '[]') INTO groups FROM (
@@ -95,6 +103,8 @@ BEGIN
       UNION ALL
       SELECT 'debounced/' || digest FROM unnest(asked.debounced) AS digest
       UNION ALL
+      SELECT 'conversation/' || digest FROM unnest(asked.conversations) AS digest
+      UNION ALL
       SELECT 'delivery/' || id FROM unnest(asked.deliveries) AS id
       UNION ALL
       SELECT 'rate/' || project || '/' || "trigger" FROM json_to_recordset(asked.rates)
@@ -107,7 +117,8 @@ BEGIN
     ) AS names(name) ORDER BY key
   ) AS keys;
 
-  known := asked.tasks || asked.claims || ARRAY(${DEBOUNCED});
+  IF conversing <> '{}' THEN talking := ARRAY(${TALKING}); END IF;
+  known := asked.tasks || asked.claims || talking || ARRAY(${DEBOUNCED});
   known := known || ARRAY(SELECT member.id FROM (
     SELECT decode(digest, 'hex') AS gate, members
     FROM json_to_recordset(groups) AS one(digest text, members bigint, replaces boolean) WHERE replaces
@@ -154,7 +165,7 @@ BEGIN
       SELECT id, project, workspace, state, readiness, encode(gate, 'hex') AS gate, gate_max,
         workspace_max, plan_hash, encode(tasks.debounce, 'hex') AS debounce,
         started_at IS NOT NULL AS has_started, directory IS NOT NULL AS has_directory,
-        cancel_reason, node, run, epoch
+        cancel_reason, node, run, epoch, messages, message_bytes, read_up_to
       FROM tasks WHERE id = ANY (known)
     ) AS one),
     'earlier', (SELECT coalesce(json_agg(one), '[]') FROM (
@@ -168,6 +179,11 @@ BEGIN
     ) AS one),
     'rates', (SELECT coalesce(json_agg(rates), '[]') FROM json_to_recordset(asked.rates)
       AS one(project text, "trigger" text) JOIN rates USING (project, "trigger")),
+    'conversations', CASE WHEN conversing <> '{}' THEN (SELECT coalesce(json_agg(one), '[]') FROM (
+      SELECT encode(digest, 'hex') AS digest, task_id,
+        EXISTS (SELECT 1 FROM task_ends WHERE task_ends.task_id = conversations.task_id) AS has_end
+      FROM conversations WHERE digest = ANY (conversing)
+    ) AS one) END,
     'deliveries', (SELECT coalesce(json_agg(one), '[]') FROM (
       SELECT id, outcome, reason, task_id, detail FROM deliveries
       WHERE id = ANY (asked.deliveries)

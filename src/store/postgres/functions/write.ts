@@ -4,6 +4,8 @@
  * @module
  */
 
+import { COUNT_INBOX, OF_CHAT } from "../../sql/conversations.ts";
+
 /** Columns of new deliveries, with the types in which JSON has them; `body` is beside the JSON. */
 const DELIVERY = `id text, project text, "trigger" text, source text, via text, received_at bigint,
   outcome text, reason text, status bigint, remote text, secret_store text, secret_key text,
@@ -14,13 +16,13 @@ const DELIVERY = `id text, project text, "trigger" text, source text, via text, 
 const TASK = `id text, project text, "trigger" text, workflow text, workspace text, state text,
   reason text, delivery_id text, plan_hash text, created_at bigint, finished_at bigint,
   parent_id text, depth bigint, cancel_reason text, trace text, readiness bigint, run_at bigint,
-  gate_max bigint, workspace_max bigint`;
+  gate_max bigint, workspace_max bigint, conversation text`;
 
 /** The columns that identify a step; `STEP` has its other columns. */
 const STEP_KEY = "task_id text, position bigint";
 const STEP = `id text, state text, exit_code bigint, reason text, started_at bigint,
   finished_at bigint, process_group bigint, attempt bigint, round bigint, outputs text,
-  failure text, network text, session text`;
+  failure text, network text, session text, read_from bigint`;
 
 /** The names of a list of columns with types. */
 const namesOf = (columns: string) =>
@@ -61,7 +63,8 @@ DECLARE
 BEGIN
   SELECT * INTO made FROM json_to_record(changes) AS one(
     plans json, retries json, updates json, steps json, ended_steps json, dedup_keys json,
-    rates json, cursors json, task_ends json, closed_waits json, forget_up_to bigint, ready text[], over text[],
+    rates json, cursors json, task_ends json, closed_waits json, conversations json, inbox json,
+    handed_over json, forget_up_to bigint, ready text[], over text[],
     put_back text[]);
 
   IF made.plans IS NOT NULL THEN
@@ -81,23 +84,22 @@ BEGIN
   END IF;
 
   IF write.tasks IS NOT NULL THEN
-    INSERT INTO tasks (${namesOf(TASK)}, priority, gate, debounce, payload)
-    SELECT ${namesOf(TASK)}, coalesce(priority, 0), decode(gate, 'hex'), decode(debounce, 'hex'), ${
-  bytesOf("one", "payload")
-}
-    FROM json_to_recordset(write.tasks) AS one(${TASK}, priority bigint, gate text, debounce text, payload_from int,
-      payload_length int);
+    INSERT INTO tasks (${namesOf(TASK)}, priority, gate, debounce, messages, message_bytes, payload)
+    SELECT ${namesOf(TASK)}, coalesce(priority, 0), decode(gate, 'hex'), decode(debounce, 'hex'),
+      coalesce(messages, 0), coalesce(message_bytes, 0), ${bytesOf("one", "payload")}
+    FROM json_to_recordset(write.tasks) AS one(${TASK}, priority bigint, gate text, debounce text,
+      messages bigint, message_bytes bigint, payload_from int, payload_length int);
   END IF;
 
   IF made.retries IS NOT NULL THEN
     INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
       plan_hash, payload, created_at, parent_id, retry_of, depth, directory, node, readiness, gate,
-      gate_max, workspace_max, priority, retried_by)
+      gate_max, workspace_max, priority, conversation, retried_by)
     SELECT one.id, old.project, old."trigger", coalesce(one.workflow, old.workflow), one.workspace,
       'pending', '', old.delivery_id, one.plan_hash, old.payload, one.created_at, old.parent_id,
       old.id, old.depth, CASE WHEN one.keeps_directory THEN old.directory END,
       CASE WHEN one.stays_on_node THEN old.node ELSE '' END, one.readiness, old.gate, old.gate_max,
-      one.workspace_max, old.priority, one.retried_by
+      one.workspace_max, old.priority, old.conversation, one.retried_by
     FROM json_to_recordset(made.retries) AS one(id text, "of" text, workflow text, workspace text,
       workspace_max bigint, plan_hash text, created_at bigint, keeps_directory boolean,
       stays_on_node boolean, readiness bigint, retried_by text)
@@ -108,7 +110,7 @@ BEGIN
   IF made.updates IS NOT NULL THEN
     UPDATE tasks SET ${
   ["state", "reason", "finished_at", "readiness", "cancel_reason", "workspace", "workflow"].concat(
-    ["waiting_since", "stays_on_node"],
+    ["waiting_since", "stays_on_node", "messages", "message_bytes"],
   ).map(unless)
     .join(", ")
 },
@@ -117,6 +119,7 @@ BEGIN
         ELSE nullif(changed.directory, '') END,
       ${given("waiting_since", "run_at")},
       active_ms = tasks.active_ms + coalesce(changed.more_active_ms, 0),
+      read_up_to = greatest(tasks.read_up_to, changed.read_up_to),
       claimed_at = CASE WHEN changed.more_active_ms IS NULL THEN tasks.claimed_at END,
       ${given("workspace", "workspace_max")},
       ${given("workspace", "gate", "decode(changed.gate, 'hex')")},
@@ -129,7 +132,8 @@ BEGIN
     FROM json_to_recordset(made.updates) AS changed(id text, state text, reason text,
       finished_at bigint, readiness bigint, cancel_reason text, workspace text, workflow text,
       delivery_id text, plan_hash text, directory text, workspace_max bigint, run_at bigint,
-      waiting_since bigint, stays_on_node bigint, more_active_ms bigint,
+      waiting_since bigint, stays_on_node bigint, more_active_ms bigint, read_up_to bigint,
+      messages bigint, message_bytes bigint,
       gate text, gate_max bigint, payload_from int, payload_length int, parent_id text,
       depth bigint, trace text, priority bigint)
     WHERE tasks.id = changed.id AND tasks.id = ANY (${idsOf("made.updates", "id")});
@@ -157,6 +161,28 @@ BEGIN
   IF made.task_ends IS NOT NULL THEN
     INSERT INTO task_ends SELECT task_id FROM json_to_recordset(made.task_ends) AS one(task_id text)
     ORDER BY task_id ON CONFLICT DO NOTHING;
+  END IF;
+
+  IF made.conversations IS NOT NULL THEN
+    INSERT INTO conversations (digest, id, project, name, key, task_id, created_at, updated_at)
+    SELECT decode(digest, 'hex'), id, project, name, key, task_id, at, at
+    FROM json_to_recordset(made.conversations) AS one(digest text, id text, project text, name text,
+      key text, task_id text, at bigint)
+    ON CONFLICT (digest) DO UPDATE SET task_id = excluded.task_id, updated_at = excluded.updated_at;
+  END IF;
+  IF made.inbox IS NOT NULL THEN
+    INSERT INTO inbox SELECT * FROM json_to_recordset(made.inbox)
+      AS one(task_id text, position bigint, message text, created_at bigint);
+  END IF;
+  IF made.handed_over IS NOT NULL THEN
+    INSERT INTO inbox
+    SELECT one."to", row_number() OVER (PARTITION BY one."to" ORDER BY position) - 1, message,
+      created_at
+    FROM json_to_recordset(made.handed_over)
+      AS one("from" text, "to" text, first bigint, taken bigint)
+    JOIN inbox ON inbox.task_id = one."from"
+    WHERE position >= one.first AND position <> one.taken AND NOT ${OF_CHAT};
+    ${COUNT_INBOX} WHERE id = ANY (${idsOf("made.handed_over", '"to"')});
   END IF;
 
   IF made.dedup_keys IS NOT NULL THEN

@@ -111,6 +111,7 @@ async function beginAnew(
   await db.run("DELETE FROM steps WHERE task_id = ANY (?)", anew);
   await db.run("DELETE FROM waits WHERE task_id = ANY (?)", anew);
   await db.run("DELETE FROM wait_answers WHERE task_id = ANY (?)", anew); // they are asked anew
+  await db.run("UPDATE tasks SET read_up_to = 0 WHERE id = ANY (?) AND read_up_to > 0", anew);
   for (const id of anew) await endTurns(db, id); // a step that is not reached yet keeps no seat
   return begun;
 }
@@ -180,8 +181,7 @@ export async function readClaimed(db: Session, ids: readonly string[]): Promise<
        COALESCE(deliveries.headers, shared.headers, '{}') AS headers,
        COALESCE(deliveries.url, shared.url, '') AS url,
        deliveries.via, deliveries.detail,
-       COALESCE(deliveries.remote, '') AS remote,
-       EXISTS (SELECT 1 FROM inbox WHERE task_id = tasks.id)::int AS has_messages FROM tasks
+       COALESCE(deliveries.remote, '') AS remote FROM tasks
      JOIN plans ON plans.hash = tasks.plan_hash
      LEFT JOIN deliveries ON deliveries.id = tasks.delivery_id
      LEFT JOIN deliveries AS shared ON shared.id = deliveries.content_of

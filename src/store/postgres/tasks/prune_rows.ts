@@ -97,6 +97,7 @@ export async function removeTasks(db: Session, ids: readonly string[]): Promise<
        gone_waits AS (DELETE FROM waits WHERE task_id = ANY(?1)),
        gone_answers AS (DELETE FROM wait_answers WHERE task_id = ANY(?1)),
        gone_children AS (DELETE FROM children WHERE parent_id = ANY(?1)),
+       gone_talks AS (DELETE FROM conversations WHERE task_id = ANY(?1)),
        gone_outputs AS (DELETE FROM outputs WHERE task_id = ANY(?1)),
        elsewhere AS (INSERT INTO files_to_remove (node, task_id, directory)
          SELECT node, id, COALESCE(directory, '') FROM gone

@@ -6,7 +6,7 @@
  */
 
 import type { KeyedEvent } from "../../delivery_records.ts";
-import { debounceDigest } from "../../rules/keys.ts";
+import { conversationDigest, debounceDigest } from "../../rules/keys.ts";
 import { limitsOf } from "../../rules/limits.ts";
 import type { NewTask } from "../../task_records.ts";
 import type { FactRequest, LimitKey, TriggerKey } from "../../transactions/task_rows.ts";
@@ -41,6 +41,7 @@ const REPLACEABLE = 1000;
 export class BatchRequest implements FactRequest {
   readonly #earlier = new Set<string>();
   readonly #debounced = new Set<string>();
+  readonly #conversations = new Set<string>();
   readonly #groups = new Map<string, RequestedGroup>();
   readonly #workspaces = new Map<string, RequestedWorkspace>();
   readonly #rates = new Map<string, TriggerKey>();
@@ -54,6 +55,8 @@ export class BatchRequest implements FactRequest {
     this.addKeyed(task);
     const debounced = debounceDigest(task);
     if (debounced !== undefined) this.addDebounced(debounced);
+    const conversation = conversationDigest(task);
+    if (conversation !== undefined) this.addConversation(conversation);
     if (task.rateLimit !== undefined) this.addRate(task);
     const { group, workspace } = limitsOf(task);
     if (workspace.max !== undefined) this.addLimit({ of: "workspace", ...workspace }, 1);
@@ -102,6 +105,11 @@ export class BatchRequest implements FactRequest {
     this.#debounced.add(digest.toHex());
   }
 
+  /** Asks for the task of this conversation. */
+  addConversation(digest: Uint8Array): void {
+    this.#conversations.add(digest.toHex());
+  }
+
   /** Asks for the rate of a trigger. */
   addRate({ project, trigger }: TriggerKey): void {
     this.#rates.set(`${project}/${trigger}`, { project, trigger });
@@ -134,6 +142,11 @@ export class BatchRequest implements FactRequest {
     return this.#debounced.has(digest.toHex());
   }
 
+  /** Whether the task of this conversation was asked for. */
+  hasConversation(digest: Uint8Array): boolean {
+    return this.#conversations.has(digest.toHex());
+  }
+
   /** Whether a task was asked for. */
   hasTask(id: string): boolean {
     return this.#tasks.has(id) || this.#claims.has(id);
@@ -161,6 +174,7 @@ export class BatchRequest implements FactRequest {
       claims: [...this.#claims],
       deliveries: [...this.#deliveries],
       resources: this.#resources,
+      conversations: [...this.#conversations],
     });
   }
 

@@ -20,7 +20,10 @@ type Keyed =
   | "rates"
   | "cursors"
   | "task_ends"
-  | "closed_waits";
+  | "closed_waits"
+  | "conversations"
+  | "inbox"
+  | "handed_over";
 
 /** Ids of tasks whose jobs are added, ended or put back. */
 export interface JobChanges {
@@ -41,6 +44,9 @@ export class Changes {
     cursors: new Map(),
     task_ends: new Map(),
     closed_waits: new Map(),
+    conversations: new Map(),
+    inbox: new Map(),
+    handed_over: new Map(),
   };
   readonly #deliveries: Columns[] = [];
   readonly #tasks = new Map<string, Columns>();

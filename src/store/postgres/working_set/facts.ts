@@ -26,6 +26,9 @@ export interface TaskFact {
   readonly node: string;
   readonly run: string;
   readonly epoch: number;
+  readonly messages: number;
+  readonly message_bytes: number;
+  readonly read_up_to: number;
 }
 
 /** A group or a workspace with a limit. */
@@ -65,6 +68,13 @@ export interface Facts {
     readonly received_at: number;
     readonly task_id: string;
     readonly state: TaskState;
+  }[];
+  /** Absent if none was asked for. */
+  readonly conversations?: readonly {
+    readonly digest: string;
+    readonly task_id: string;
+    /** Whether the end of that task is stored and not handled yet. */
+    readonly has_end: boolean;
   }[];
   readonly rates: readonly {
     readonly project: string;

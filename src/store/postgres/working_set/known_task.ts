@@ -8,7 +8,7 @@ import type { TaskLimits } from "../../rules/limits.ts";
 import type { Readiness } from "../../rules/readiness.ts";
 import { READINESS, toReadiness } from "../../sql/readiness.ts";
 import { isUnfinished, type TaskState } from "../../task_records.ts";
-import type { LimitKey, StoredTask } from "../../transactions/task_rows.ts";
+import type { InboxFacts, LimitKey, StoredTask } from "../../transactions/task_rows.ts";
 import type { TaskFact } from "./facts.ts";
 
 /** The last claim of a task: node, run of its daemon, and number of claims. */
@@ -29,7 +29,11 @@ export interface KnownTask {
   readonly hasDirectory: boolean;
   readonly cancelReason?: string;
   readonly claim: TaskClaim;
+  readonly inbox: InboxFacts;
 }
+
+/** The inbox of a new task. */
+export const EMPTY_INBOX: InboxFacts = { messages: 0, bytes: 0, readUpTo: 0 };
 
 /** The claim of a task that was never claimed. */
 export const UNCLAIMED: TaskClaim = { node: "", run: "", epoch: 0 };
@@ -47,6 +51,11 @@ export function toKnownTask(fact: TaskFact): KnownTask {
     hasDirectory: fact.has_directory,
     ...(fact.cancel_reason === null ? {} : { cancelReason: fact.cancel_reason }),
     claim: { node, run, epoch },
+    inbox: {
+      messages: fact.messages,
+      bytes: fact.message_bytes,
+      readUpTo: fact.read_up_to,
+    },
   };
 }
 

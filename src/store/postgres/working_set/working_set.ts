@@ -5,15 +5,23 @@
  * @module
  */
 
+import { utf8 } from "../../../base/bytes.ts";
+import type { JsonObject } from "../../../base/json.ts";
 import type { Cursor, DeliveryOutcome, KeyedEvent } from "../../delivery_records.ts";
+import type { ConversationTask } from "../../rules/conversation.ts";
 import type { EarlierEvent } from "../../rules/event_outcome.ts";
+import { conversationDigest } from "../../rules/keys.ts";
 import type { Found } from "../../rules/needs.ts";
 import type { RateState } from "../../rules/rate_limit.ts";
+import { inboxAfter, toConversationTask } from "../../sql/conversations.ts";
 import { StaleResourcesError } from "../../stale_resources.ts";
+import type { NewTask } from "../../task_records.ts";
 import type {
   DeliveryFacts,
   DeliveryRows,
   DeliverySummary,
+  HandedOver,
+  InboxFacts,
   OwnContent,
   RememberedEvent,
   SharedContent,
@@ -23,6 +31,7 @@ import type { Session } from "../database/connections.ts";
 import type { Facts } from "./facts.ts";
 import { eventKey } from "./event_key.ts";
 import { type BatchRequest, MissingFact } from "./batch_request.ts";
+import type { KnownTask } from "./known_task.ts";
 import { WorkingTasks } from "./working_tasks.ts";
 
 const WRITE = "SELECT write(?, ?, ?, ?)";
@@ -33,6 +42,7 @@ export class WorkingSet extends WorkingTasks implements DeliveryRows {
   readonly #resourceVersion: number;
   readonly #earlier: Map<string, EarlierEvent>;
   readonly #rates: Map<string, RateState>;
+  readonly #conversations: Map<string, { readonly taskId: string; readonly hasEnd: boolean }>;
   readonly #summaries: Map<string, DeliverySummary>;
 
   constructor(request: BatchRequest, facts: Facts) {
@@ -45,6 +55,11 @@ export class WorkingSet extends WorkingTasks implements DeliveryRows {
       taskId: one.task_id,
       state: one.state,
     }]));
+    this.#conversations = new Map(
+      facts.conversations?.map((one) =>
+        [one.digest, { taskId: one.task_id, hasEnd: one.has_end }] as const
+      ),
+    );
     this.#rates = new Map(
       facts.rates.map((one) => [keyOf(one), { dueAt: one.due_at, seenAt: one.seen_at }]),
     );
@@ -84,6 +99,63 @@ export class WorkingSet extends WorkingTasks implements DeliveryRows {
     if (event === undefined) return "none";
     const state = this.tasks.peek(event.taskId)?.state ?? event.state; // the batch may have ended it
     return { ...event, state };
+  }
+
+  findConversation(task: NewTask): Found<ConversationTask> {
+    const digest = conversationDigest(task);
+    if (digest === undefined) return "none";
+    if (!this.#request.hasConversation(digest)) {
+      throw new MissingFact((request) => request.addConversation(digest));
+    }
+    const found = this.#conversations.get(digest.toHex());
+    if (found === undefined) return "none";
+    const known = this.tasks.peek(found.taskId);
+    if (known === undefined && !this.#request.hasTask(found.taskId)) {
+      throw new MissingFact((request) => request.addTask(found.taskId)); // it has gone on with a retry
+    }
+    if (known === undefined) return "none";
+    return toConversationTask({ ...found, ...known });
+  }
+
+  bindConversation(task: NewTask, now: number): void {
+    const { id: taskId, conversation } = task;
+    const digest = conversationDigest(task)?.toHex();
+    if (digest === undefined || conversation === undefined) return;
+    this.changes.put("conversations", digest, {
+      digest,
+      id: taskId,
+      project: task.project,
+      name: conversation.name,
+      key: conversation.key,
+      task_id: taskId,
+      at: now,
+    });
+    this.#conversations.set(digest, { taskId, hasEnd: false });
+  }
+
+  addMessage(taskId: string, message: JsonObject, now: number): void {
+    const task = this.tasks.get(taskId);
+    const { messages: position, bytes, readUpTo } = task.inbox;
+    const json = JSON.stringify(message);
+    this.changes.put("inbox", `${taskId}/${position}`, {
+      task_id: taskId,
+      position,
+      message: json,
+      created_at: now,
+    });
+    this.#setInbox(task, { messages: position + 1, bytes: bytes + utf8(json).length, readUpTo });
+  }
+
+  handOver({ from, except, to }: HandedOver): void {
+    const { inbox } = this.tasks.get(from);
+    this.changes.put("handed_over", to, { from, to, first: inbox.readUpTo, taken: except });
+    this.#setInbox(this.tasks.get(to), inboxAfter(inbox, except));
+  }
+
+  #setInbox(task: KnownTask, inbox: InboxFacts): void {
+    const { messages, bytes: message_bytes } = inbox;
+    this.changes.updateTask(task.id, { messages, message_bytes });
+    this.tasks.change(task, { inbox });
   }
 
   findRate(trigger: TriggerKey): Found<RateState> {

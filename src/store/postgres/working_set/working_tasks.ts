@@ -14,10 +14,12 @@ import type { Found } from "../../rules/needs.ts";
 import type { ParkDecision } from "../../rules/parking.ts";
 import { placeOf } from "../../../resources/priority.ts";
 import type { Readiness } from "../../rules/readiness.ts";
+import { textOfConversation } from "../../sql/conversations.ts";
 import { READINESS } from "../../sql/readiness.ts";
 import type { NewTask, RetryOf, StepRecord, TaskEnd } from "../../task_records.ts";
 import type {
   DueTask,
+  EndedTask,
   LimitKey,
   PlannedRetry,
   Scheduling,
@@ -28,7 +30,13 @@ import type {
 import type { Parking } from "../../turn_records.ts";
 import { Changes, type Columns } from "./changes.ts";
 import type { Facts } from "./facts.ts";
-import { type KnownTask, type TaskClaim, toStoredTask, UNCLAIMED } from "./known_task.ts";
+import {
+  EMPTY_INBOX,
+  type KnownTask,
+  type TaskClaim,
+  toStoredTask,
+  UNCLAIMED,
+} from "./known_task.ts";
 import { KnownTasks } from "./known_tasks.ts";
 import type { BatchRequest } from "./batch_request.ts";
 
@@ -114,6 +122,7 @@ export class WorkingTasks implements TaskRows {
           readiness: READINESS[readiness],
           run_at: runAt,
           debounce: debounce?.toHex(),
+          conversation: task.conversation && textOfConversation(task.conversation),
         },
         brought(task, delivery),
         limitColumns(limits),
@@ -129,6 +138,7 @@ export class WorkingTasks implements TaskRows {
       hasStarted: false,
       hasDirectory: false,
       claim: UNCLAIMED,
+      inbox: EMPTY_INBOX,
     }, debounce);
   }
 
@@ -161,6 +171,7 @@ export class WorkingTasks implements TaskRows {
       hasStarted: false,
       hasDirectory: keepDirectory,
       claim: UNCLAIMED,
+      inbox: EMPTY_INBOX,
     });
   }
 
@@ -192,7 +203,7 @@ export class WorkingTasks implements TaskRows {
     this.tasks.change(task, { cancelReason: reason });
   }
 
-  endTask(end: TaskEnd, from: "pending" | "running"): Found<TaskLimits> {
+  endTask(end: TaskEnd, from: "pending" | "running"): Found<EndedTask> {
     const { taskId, state, reason, now: finished_at, steps = [] } = end;
     const task = this.tasks.find(taskId);
     if (task?.state !== from) return "none";
@@ -203,7 +214,8 @@ export class WorkingTasks implements TaskRows {
     const why = state === "cancelled" ? task.cancelReason ?? reason : reason;
     this.changes.updateTask(taskId, { state, reason: why, finished_at });
     this.tasks.change(task, { state });
-    return task.limits;
+    const { limits, inbox: { messages, readUpTo } } = task;
+    return { limits, hasUnread: messages > readUpTo };
   }
 
   noteTaskEnd(taskId: string): void {
@@ -275,7 +287,14 @@ export class WorkingTasks implements TaskRows {
       failure: step.failure,
       network: step.network && JSON.stringify(step.network),
       session: step.session,
+      read_from: step.readFrom,
     });
+    const { readUpTo } = step;
+    if (readUpTo === undefined) return;
+    this.changes.updateTask(taskId, { read_up_to: readUpTo });
+    const task = this.tasks.peek(taskId);
+    if (task === undefined || task.inbox.readUpTo >= readUpTo) return;
+    this.tasks.change(task, { inbox: { ...task.inbox, readUpTo } });
   }
 
   #usePlan({ hash, json }: { readonly hash: string; readonly json: string }): void {

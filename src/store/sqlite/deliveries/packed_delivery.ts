@@ -74,6 +74,7 @@ const TASK = fieldsOf<Omit<NewTask, "plan">>()(
   "workspaceMax",
   "debounce",
   "rateLimit",
+  "conversation",
 );
 const OUTCOME = fieldsOf<EventOutcome>()(
   "outcome",
@@ -82,6 +83,7 @@ const OUTCOME = fieldsOf<EventOutcome>()(
   "duplicateOf",
   "replaces",
   "why",
+  "isMessage",
 );
 
 /** Packs the deliveries of one batch. */

@@ -5,19 +5,27 @@
  * @module
  */
 
+import { utf8 } from "../../../base/bytes.ts";
+import type { JsonObject } from "../../../base/json.ts";
 import type { Cursor, KeyedEvent } from "../../delivery_records.ts";
+import type { ConversationTask } from "../../rules/conversation.ts";
 import type { EarlierEvent } from "../../rules/event_outcome.ts";
-import { dedupDigest } from "../../rules/keys.ts";
+import { conversationDigest, dedupDigest } from "../../rules/keys.ts";
 import type { Found } from "../../rules/needs.ts";
 import type { RateState } from "../../rules/rate_limit.ts";
-import { number, storable } from "../../sql/columns.ts";
+import { number, storable, text } from "../../sql/columns.ts";
+import { COUNT_INBOX, OF_CHAT, toConversationTask } from "../../sql/conversations.ts";
 import { MOVE_CURSOR } from "../../sql/cursors.ts";
 import { DELIVERY_COLUMNS, SUMMARY_COLUMNS, toSummary } from "../../sql/deliveries.ts";
 import { toEarlierEvent } from "../../sql/task_facts.ts";
+import type { Row } from "../../sql/row.ts";
+import type { NewTask, TaskState } from "../../task_records.ts";
 import type {
   DeliveryFacts,
   DeliveryRows,
   DeliverySummary,
+  HandedOver,
+  InboxFacts,
   OwnContent,
   RememberedEvent,
   SharedContent,
@@ -56,6 +64,68 @@ export class SqliteDeliveryRows extends SqliteTaskRows implements DeliveryRows {
       event.taskId,
       event.receivedAt,
     );
+  }
+
+  findConversation(task: NewTask): Found<ConversationTask> {
+    const row = this.db.get(
+      `SELECT tasks.id, state, cancel_reason, messages, message_bytes, read_up_to,
+         EXISTS (SELECT 1 FROM task_ends WHERE task_ends.task_id = tasks.id) AS has_end
+       FROM conversations JOIN tasks ON tasks.id = conversations.task_id WHERE digest = ?`,
+      conversationDigest(task) ?? null,
+    );
+    if (row === undefined) return "none";
+    return toConversationTask({
+      taskId: text(row, "id"),
+      state: text(row, "state") as TaskState,
+      ...row["cancel_reason"] === null ? {} : { cancelReason: text(row, "cancel_reason") },
+      hasEnd: row["has_end"] === 1,
+      inbox: toInbox(row),
+    });
+  }
+
+  bindConversation(task: NewTask, now: number): void {
+    const { id, conversation } = task;
+    const digest = conversationDigest(task);
+    if (digest === undefined || conversation === undefined) return;
+    this.db.run(
+      `INSERT INTO conversations (digest, id, project, name, key, task_id, created_at, updated_at)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?2, ?6, ?6)
+       ON CONFLICT (digest) DO UPDATE SET task_id = ?2, updated_at = ?6`,
+      digest,
+      id,
+      task.project,
+      conversation.name,
+      storable(conversation.key),
+      now,
+    );
+  }
+
+  addMessage(taskId: string, message: JsonObject, now: number): void {
+    const json = JSON.stringify(message);
+    this.db.run(
+      `INSERT INTO inbox SELECT ?1, messages, ?2, ?3 FROM tasks WHERE id = ?1`,
+      taskId,
+      json,
+      now,
+    );
+    this.db.run(
+      "UPDATE tasks SET messages = messages + 1, message_bytes = message_bytes + ? WHERE id = ?",
+      utf8(json).length,
+      taskId,
+    );
+  }
+
+  handOver({ from, except, to }: HandedOver): void {
+    this.db.run(
+      `INSERT INTO inbox
+       SELECT ?1, row_number() OVER (ORDER BY position) - 1, message, inbox.created_at
+       FROM inbox JOIN tasks ON tasks.id = task_id
+       WHERE task_id = ?2 AND position >= read_up_to AND position <> ?3 AND NOT ${OF_CHAT}`,
+      to,
+      from,
+      except,
+    );
+    this.db.run(`${COUNT_INBOX} WHERE id = ?`, to);
   }
 
   findRate({ project, trigger }: TriggerKey): Found<RateState> {
@@ -121,6 +191,14 @@ export class SqliteDeliveryRows extends SqliteTaskRows implements DeliveryRows {
   }
 
   checkResources(): void {} // the one daemon has read them as they are stored
+}
+
+function toInbox(row: Row): InboxFacts {
+  return {
+    messages: number(row, "messages"),
+    bytes: number(row, "message_bytes"),
+    readUpTo: number(row, "read_up_to"),
+  };
 }
 
 /** Names its columns, because a migration adds new ones at the end of the table. */

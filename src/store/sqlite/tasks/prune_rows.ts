@@ -64,6 +64,7 @@ export function removeTasks(db: Database, tasks: readonly Row[]): void {
     db.run("DELETE FROM waits WHERE task_id = ?", id);
     db.run("DELETE FROM wait_answers WHERE task_id = ?", id);
     db.run("DELETE FROM children WHERE parent_id = ?", id);
+    db.run("DELETE FROM conversations WHERE task_id = ?", id);
     db.run("DELETE FROM outputs WHERE task_id = ?", id);
     db.run("DELETE FROM tasks WHERE id = ?", id);
     if (row["plan_hash"] !== null) releasePlan(db, text(row, "plan_hash"));

@@ -13,6 +13,7 @@ import type { Found } from "../../rules/needs.ts";
 import type { ParkDecision } from "../../rules/parking.ts";
 import { placeOf } from "../../../resources/priority.ts";
 import type { Readiness } from "../../rules/readiness.ts";
+import { textOfConversation } from "../../sql/conversations.ts";
 import { number, storable, text } from "../../sql/columns.ts";
 import { LIMIT_COLUMNS, toLimits } from "../../sql/limits.ts";
 import { IN_WORKSPACE, READINESS, UNFINISHED } from "../../sql/readiness.ts";
@@ -28,6 +29,7 @@ import {
 import { type LimitUse, MOST_COUNTED } from "../../sql/task_readiness.ts";
 import type { NewTask, RetryOf, StepRecord, TaskEnd } from "../../task_records.ts";
 import type {
+  EndedTask,
   LimitKey,
   PlannedRetry,
   Scheduling,
@@ -124,8 +126,8 @@ export class SqliteTaskRows implements TaskRows {
     this.db.run(
       `INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
          plan_hash, payload, created_at, finished_at, parent_id, depth, readiness, run_at, gate,
-         gate_max, workspace_max, debounce, trace, priority)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         gate_max, workspace_max, debounce, trace, priority, conversation)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       task.id,
       task.project,
       task.trigger,
@@ -148,6 +150,7 @@ export class SqliteTaskRows implements TaskRows {
       debounce ?? null,
       task.trace ?? null,
       placeOf(task),
+      task.conversation === undefined ? null : storable(textOfConversation(task.conversation)),
     );
   }
 
@@ -160,10 +163,10 @@ export class SqliteTaskRows implements TaskRows {
     this.db.run(
       `INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
          plan_hash, payload, created_at, parent_id, retry_of, depth, directory, readiness, gate,
-         gate_max, workspace_max, priority, retried_by)
+         gate_max, workspace_max, priority, conversation, retried_by)
        SELECT ?1, project, "trigger", COALESCE(?2, workflow), ?3, 'pending', '', delivery_id, ?4,
          payload, ?5, parent_id, id, depth, CASE WHEN ?6 = 1 THEN directory END, ?7, gate, gate_max,
-         ?8, priority, ?10
+         ?8, priority, conversation, ?10
        FROM tasks WHERE id = ?9`,
       retry.id,
       retry.planned?.workflow ?? null,
@@ -257,13 +260,13 @@ export class SqliteTaskRows implements TaskRows {
     );
   }
 
-  endTask(end: TaskEnd, from: "pending" | "running"): Found<TaskLimits> {
+  endTask(end: TaskEnd, from: "pending" | "running"): Found<EndedTask> {
     const { taskId, state, reason, now } = end;
     for (const step of end.steps ?? []) this.saveStep(taskId, step);
     const row = this.db.returning(
       `UPDATE tasks SET state = ?1, finished_at = ?2,
          reason = CASE WHEN ?1 = 'cancelled' THEN COALESCE(cancel_reason, ?3) ELSE ?3 END
-       WHERE id = ?4 AND state = ?5 RETURNING ${LIMIT_COLUMNS}`,
+       WHERE id = ?4 AND state = ?5 RETURNING ${LIMIT_COLUMNS}, messages > read_up_to AS has_unread`,
       state,
       now,
       storable(reason),
@@ -281,7 +284,7 @@ export class SqliteTaskRows implements TaskRows {
         taskId,
       );
     }
-    return toLimits(row);
+    return { limits: toLimits(row), hasUnread: row["has_unread"] === 1 };
   }
 
   noteTaskEnd(taskId: string): void {
@@ -292,8 +295,9 @@ export class SqliteTaskRows implements TaskRows {
   saveStep(taskId: string, step: StepRecord): void {
     this.db.run(
       `INSERT OR REPLACE INTO steps (task_id, position, id, state, exit_code, reason, started_at,
-         finished_at, process_group, attempt, round, outputs, failure, network, session)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         finished_at, process_group, attempt, round, outputs, failure, network, session,
+         read_from)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       taskId,
       step.position,
       step.id,
@@ -309,6 +313,13 @@ export class SqliteTaskRows implements TaskRows {
       step.failure ?? null,
       step.network === undefined ? null : JSON.stringify(step.network),
       step.session ?? null,
+      step.readFrom ?? null,
+    );
+    if (step.readUpTo === undefined) return;
+    this.db.run(
+      "UPDATE tasks SET read_up_to = max(read_up_to, ?) WHERE id = ?",
+      step.readUpTo,
+      taskId,
     );
   }
 

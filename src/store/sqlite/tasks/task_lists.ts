@@ -127,8 +127,7 @@ export function readClaimed(db: Database, id: string): ClaimedTask {
        COALESCE(deliveries.headers, shared.headers, '{}') AS headers,
        COALESCE(deliveries.url, shared.url, '') AS url,
        deliveries.via, deliveries.detail,
-       COALESCE(deliveries.remote, '') AS remote,
-       EXISTS (SELECT 1 FROM inbox WHERE task_id = tasks.id) AS has_messages FROM tasks
+       COALESCE(deliveries.remote, '') AS remote FROM tasks
      JOIN plans ON plans.hash = tasks.plan_hash
      LEFT JOIN deliveries ON deliveries.id = tasks.delivery_id
      LEFT JOIN deliveries AS shared ON shared.id = deliveries.content_of WHERE tasks.id = ?`,

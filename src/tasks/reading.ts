@@ -1,0 +1,39 @@
+/**
+ * Which messages of its inbox a step has read. Pure. This is the only place that says so
+ * (docs/decisions/0038-conversations.md).
+ *
+ * @module
+ */
+
+import { partsOf, subjectOf } from "../resources/wait_for.ts";
+import type { Plan, PlannedStep } from "./plan.ts";
+
+/**
+ * How a step reads:
+ *
+ * - `file`: it reads `$SVC_INBOX` while it runs, so it has read what svc had written into that file when
+ *   its program ended. With an agent, it has also read what its prompt had.
+ * - `prompt`: it has read the messages that its prompt had, which are those that were unread when it began.
+ * - `nothing`: svc cannot tell that it reads, and so it has read nothing: a message is rather given twice
+ *   than to nobody.
+ */
+export type Reading = "file" | "prompt" | "nothing";
+
+/** The variable that names the file with the messages. */
+const INBOX = "SVC_INBOX";
+
+/** How a step reads, by its own text: its shell line, or the prompt and the command of its agent. */
+export function readingOf({ agent, run, prompt }: PlannedStep): Reading {
+  const texts = agent === undefined ? [run] : [prompt, agent.command];
+  if (texts.some((text) => text?.includes(INBOX) === true)) return "file";
+  return agent === undefined ? "nothing" : "prompt";
+}
+
+/** Whether a task with this plan can read messages: one of its steps does, or waits for one. */
+export function readsMessages({ steps, finally: last = [] }: Plan): boolean {
+  return [...steps, ...last].some((step) =>
+    readingOf(step) !== "nothing" ||
+    step.waitFor !== undefined &&
+      partsOf(step.waitFor).some((part) => subjectOf(part) === "message")
+  );
+}

@@ -1,0 +1,112 @@
+/**
+ * Conversations from outside: the example of docs/workflows.md, and messages that nobody has read when
+ * their task ends.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
+import { join } from "node:path";
+import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import { trigger, workflow } from "../helpers/manifests.ts";
+import { programTest, ROOT, slowTest } from "../helpers/program.ts";
+import { until, untilFile } from "../helpers/until.ts";
+
+type Listed = Readonly<Record<string, unknown>> & { readonly id: string };
+
+const tasksOf = async (daemon: TestDaemon) =>
+  (await daemon.settled()).toSorted((a, b) => a.id < b.id ? -1 : 1) as unknown as Listed[];
+
+/** Writes a comment on an issue; gives the task that it went to. */
+async function comment(daemon: TestDaemon, text: string, issue = 7): Promise<string> {
+  const body = JSON.stringify({
+    repository: { full_name: "acme/site" },
+    issue: { number: issue },
+    comment: { body: text },
+  });
+  const { status, json } = await daemon.send("/webhook/comments", { body });
+  deepEqual([status, json["status"]], [200, "accepted"]);
+  return String(json["task_id"]);
+}
+
+/** The text of the comment that started a task. */
+async function startedBy(daemon: TestDaemon, task: Listed): Promise<string> {
+  const shown = await daemon.svc(["delivery", "show", String(task["delivery_id"]), "--body"]);
+  return JSON.parse(shown.stdout).comment.body;
+}
+
+programTest("the example of the manual: comments go to the task that is open", async (program) => {
+  await using daemon = await startDaemon(program);
+  const page = await Deno.readTextFile(join(ROOT, "docs/workflows.md"));
+  const [, example = ""] = /## Conversations\n[^]*?```yaml\n([^]*?)```/.exec(page) ?? [];
+  const site = `---\nkind: Workspace\nmetadata: {name: site}\nspec: {path: ${daemon.workspace}}\n`;
+  const file = `${daemon.workspace}/example.yaml`;
+  await Deno.writeTextFile(file, `${example}${site}`);
+  await Deno.writeTextFile(
+    `${daemon.workspace}/work.sh`,
+    "echo > begun; until [ -e go ]; do sleep 0.05; done",
+  );
+  const applied = await daemon.svc(["apply", "-f", file]);
+  equal(applied.code, 0, applied.stderr);
+  const first = await comment(daemon, "please build it");
+  await untilFile(`${daemon.workspace}/begun`);
+  for (const text of ["and test it", "and deploy it"]) equal(await comment(daemon, text), first);
+  const inbox = await daemon.svc(["task", "inbox", first]);
+  equal(inbox.stdout.split("\n").length, 3);
+  const [newest] = await daemon.json("get", "deliveries") as { reason: string }[];
+  equal(newest?.reason, `to the inbox of task ${first}`);
+  await Deno.writeTextFile(`${daemon.workspace}/go`, "");
+  const read = (await untilFile(`${daemon.workspace}/comments`)).trimEnd().split("\n");
+  deepEqual(read.map((line) => JSON.parse(line).text), ["and test it", "and deploy it"]);
+  equal((await tasksOf(daemon)).length, 1);
+  ok(await comment(daemon, "of another issue", 8) !== first);
+  const next = await comment(daemon, "once more");
+  const task = (await tasksOf(daemon)).find(({ id }) => id === next);
+  equal(task?.["parent_id"], first);
+});
+
+const TALK = {
+  key: 'payload.repository.full_name + "#" + string(payload.issue.number)',
+  text: "{{ payload.comment.body }}",
+};
+const COMMENTS = trigger("comments", { webhook: { allowUnsigned: true }, workflow: "talk" });
+const TALKING = { ...COMMENTS, spec: { ...COMMENTS.spec, conversation: TALK } };
+
+slowTest(
+  "what nobody has read starts one follow-up after the other, also after kill -9",
+  async (program) => {
+    await using directory = await initDataDirectory(program);
+    const texts = ["late", "later", "latest"];
+    let first = "";
+    {
+      await using daemon = await startDaemon(program, { directory });
+      const line = "echo > begun; until [ -e go ]; do sleep 0.05; done";
+      await daemon.apply(workflow("talk", line), TALKING);
+      first = await comment(daemon, "begin");
+      await untilFile(`${daemon.workspace}/begun`);
+      for (const text of texts) equal(await comment(daemon, text), first);
+      await daemon.crash();
+    }
+    {
+      await using daemon = await startDaemon(program, { directory });
+      await Deno.writeTextFile(`${daemon.workspace}/go`, "");
+      await until(
+        "the end of the first",
+        async () =>
+          (await daemon.tasks()).some(({ id, state }) => id === first && state === "succeeded") ||
+          undefined,
+      );
+      await daemon.crash();
+    }
+    await using daemon = await startDaemon(program, { directory });
+    const tasks = await until("a task for each", async () => {
+      const all = await tasksOf(daemon);
+      return all.length === 4 ? all : undefined;
+    });
+    const parents = [null, ...tasks.map(({ id }) => id).slice(0, -1)];
+    deepEqual(tasks.map((task) => task["parent_id"]), parents);
+    const followed = await Promise.all(tasks.slice(1).map((task) => startedBy(daemon, task)));
+    deepEqual(followed, texts);
+    equal((await daemon.json("db", "check") as { faults?: unknown[] }).faults?.length ?? 0, 0);
+  },
+);

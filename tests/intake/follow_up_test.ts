@@ -1,0 +1,164 @@
+/**
+ * The end of a task against the messages of its conversation: what no step read starts one follow-up, also
+ * where the daemon ends in between.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
+import { fire } from "../../src/intake/pipeline/fire.ts";
+import { TaskSource } from "../../src/intake/task.ts";
+import type { TaskEnd } from "../../src/store/task_records.ts";
+import { BASE, type SourceRig, sourceRig, triggerOf } from "../rigs/source_rig.ts";
+
+const talking = (name: string, more = "") =>
+  triggerOf(
+    name,
+    "source: webhook, webhook: {allowUnsigned: true, endpoint: prs}",
+    `conversation: {key: payload.pr, text: "{{ payload.text }}"${more}}`,
+  );
+
+const TRIGGERS = BASE + talking("comments") + talking("pushes", ", starts: false");
+
+const say = (rig: SourceRig, text: string, trigger = "comments", pr = "a/b#1") =>
+  fire({
+    trigger: rig.host.triggers.named({ project: "default", trigger }),
+    source: "manual",
+    id: rig.host.newId(),
+    payload: { pr, text },
+  }, rig.host);
+
+const end = (
+  { store, clock }: SourceRig,
+  taskId: string,
+  { readUpTo = 0, state = "succeeded" }: { readUpTo?: number; state?: TaskEnd["state"] } = {},
+) =>
+  store.finishTask({
+    taskId,
+    state,
+    reason: "",
+    now: clock.time += 1000,
+    steps: [{ position: 0, id: "build", state, reason: "", ...readUpTo > 0 ? { readUpTo } : {} }],
+  });
+
+const start = async (rig: SourceRig, text: string) => {
+  const { taskId = "" } = await say(rig, text);
+  await rig.store.claimTasks(9, rig.clock.time);
+  return taskId;
+};
+
+async function handleEnds(rig: SourceRig, answerEnd = () => Promise.resolve([])): Promise<void> {
+  await using source = new TaskSource({ ...rig.host, answerEnd });
+  await source.settled();
+}
+
+const told = async ({ store }: SourceRig, id: string) =>
+  (await store.listInbox(id)).map(({ message }) => message["text"]);
+
+Deno.test("messages that no step read start one follow-up, in their order", async () => {
+  await using rig = await sourceRig(TRIGGERS);
+  const first = await start(rig, "begin");
+  await say(rig, "read");
+  for (const [text, trigger] of [["push", "pushes"], ["a"], ["b"]] as const) {
+    equal((await say(rig, text, trigger)).taskId, first);
+  }
+  equal((await say(rig, "other", "comments", "a/b#2")).isMessage, undefined);
+  equal(await end(rig, first, { readUpTo: 1 }), "unread");
+  equal((await say(rig, "c")).taskId, first, "behind those before it");
+  await handleEnds(rig);
+  await handleEnds(rig);
+  const [follow, ...more] = await rig.store.listTasks({ limit: 9, parent: first });
+  deepEqual([follow?.trigger, follow?.depth, more], ["comments", 0, []]);
+  const stored = await rig.store.readDelivery(follow?.deliveryId ?? "");
+  equal(JSON.parse(new TextDecoder().decode(stored?.content?.body)).text, "a");
+  deepEqual(await told(rig, follow?.id ?? ""), ["push", "b", "c"]);
+  equal((await say(rig, "d")).taskId, follow?.id);
+});
+
+Deno.test("a follow-up is started once, though the daemon ends before it has forgotten the end", async () => {
+  await using rig = await sourceRig(TRIGGERS);
+  const first = await start(rig, "begin");
+  await say(rig, "late");
+  await end(rig, first);
+  const killed = Promise.withResolvers<never[]>();
+  {
+    await using _source = new TaskSource({
+      ...rig.host,
+      answerEnd: () => {
+        killed.reject(new Error("killed"));
+        return killed.promise;
+      },
+    });
+    await killed.promise.catch(() => {});
+  }
+  equal((await rig.store.listTaskEnds(9)).length, 1);
+  await handleEnds(rig);
+  equal((await rig.store.listTaskEnds(9)).length, 0);
+  equal((await rig.store.listTasks({ limit: 9, parent: first })).length, 1);
+});
+
+Deno.test("a cancelled task, and messages that only feed one, start no follow-up", async () => {
+  await using rig = await sourceRig(TRIGGERS);
+  const first = await start(rig, "begin");
+  await say(rig, "push", "pushes");
+  equal(await end(rig, first), "unread");
+  await handleEnds(rig);
+  deepEqual(await rig.store.listTaskEnds(9), []);
+  equal((await say(rig, "push", "pushes")).outcome, "skipped");
+  const second = await start(rig, "again");
+  await say(rig, "late");
+  equal(await end(rig, second, { state: "cancelled" }), true);
+  await handleEnds(rig);
+  deepEqual(await rig.store.listTasks({ limit: 9, parent: second }), []);
+});
+
+Deno.test("an event without a key belongs to no conversation, and says so", async () => {
+  await using rig = await sourceRig(TRIGGERS);
+  for (const pr of ["", "x".repeat(1025)]) {
+    const outcome = await say(rig, "begin", "comments", pr);
+    equal(outcome.outcome, "accepted");
+    equal(outcome.reason.startsWith("in no conversation, conversation.key "), true, outcome.reason);
+  }
+  equal(
+    (await rig.store.listTasks({ limit: 9 })).every((one) => one.conversation === undefined),
+    true,
+  );
+  const fed = await say(rig, "push", "pushes", "");
+  equal(fed.outcome, "skipped", "one that only feeds starts nothing");
+});
+
+Deno.test("a task that reads nothing is followed by one task for each message", async () => {
+  await using rig = await sourceRig(TRIGGERS);
+  let last = await start(rig, "begin");
+  const texts = Array.from({ length: 20 }, (_, n) => `${n}`);
+  for (const text of texts) await say(rig, text);
+  const got = [];
+  for (const _ of texts) {
+    equal(await end(rig, last), "unread");
+    await handleEnds(rig);
+    const [follow] = await rig.store.listTasks({ limit: 1, parent: last });
+    const stored = await rig.store.readDelivery(follow?.deliveryId ?? "");
+    got.push(JSON.parse(new TextDecoder().decode(stored?.content?.body)).text);
+    last = follow?.id ?? "";
+    await rig.store.claimTasks(9, rig.clock.time);
+  }
+  deepEqual(got, texts, "more than a chain of tasks may have");
+  equal(await end(rig, last), true);
+});
+
+Deno.test("a message that comes behind the others while their end is handled is not lost", async () => {
+  await using rig = await sourceRig(TRIGGERS);
+  const first = await start(rig, "begin");
+  await say(rig, "push", "pushes");
+  await end(rig, first);
+  let isFirst = true;
+  await handleEnds(rig, async () => {
+    if (isFirst) equal((await say(rig, "behind")).taskId, first);
+    isFirst = false;
+    return [];
+  });
+  const [follow] = await rig.store.listTasks({ limit: 9, parent: first });
+  const stored = await rig.store.readDelivery(follow?.deliveryId ?? "");
+  equal(JSON.parse(new TextDecoder().decode(stored?.content?.body)).text, "behind");
+  deepEqual(await told(rig, follow?.id ?? ""), ["push"]);
+});

@@ -1,0 +1,242 @@
+/**
+ * Conversations: events of one key go to one task while it has not ended, and what it did not read goes to
+ * its follow-up.
+ *
+ * @module
+ */
+
+import {
+  deepStrictEqual as deepEqual,
+  ok,
+  rejects,
+  strictEqual as equal,
+} from "node:assert/strict";
+import { defined } from "../../../src/base/defined.ts";
+import { MAX_MESSAGES } from "../../../src/store/rules/conversation.ts";
+import type { Store } from "../../../src/store/store.ts";
+import type { EventConversation, NewTask } from "../../../src/store/task_records.ts";
+import { NOT_SLOW } from "../../helpers/program.ts";
+import { accept, idOf, retry, taskIdOf } from "../../helpers/store_records.ts";
+import { eachStore, numberOf, range } from "./each_store.ts";
+
+/** An event of a conversation. */
+const talk = (
+  text: string,
+  more: Partial<EventConversation> & Pick<Partial<NewTask>, "dedupKey"> = {},
+) => {
+  const { dedupKey, ...given } = more;
+  const conversation = { name: "pr", key: "a/b#1", message: { text }, starts: true, ...given };
+  return { task: { conversation, ...dedupKey === undefined ? {} : { dedupKey } } };
+};
+
+const textsOf = async (store: Store, taskId: string) =>
+  (await store.listInbox(taskId)).map(({ position, message }) => [position, message["text"]]);
+
+const end = (
+  store: Store,
+  n: number,
+  readUpTo: number,
+  state: "succeeded" | "failed" = "succeeded",
+) =>
+  store.finishTask({
+    taskId: taskIdOf(n),
+    state,
+    reason: "",
+    now: 90,
+    steps: [{ position: 0, id: "build", state, reason: "", ...readUpTo > 0 ? { readUpTo } : {} }],
+  });
+
+eachStore("events of one key go to one task until it ends, in their order", async (store) => {
+  equal((await accept(store, 1, talk("first")))?.reason, "");
+  deepEqual(await accept(store, 2, { ...talk("second"), trigger: "comments" }), {
+    outcome: "accepted",
+    reason: `to the inbox of task ${taskIdOf(1)}`,
+    taskId: taskIdOf(1),
+    isMessage: true,
+  });
+  await store.claimTasks(9, 5);
+  await accept(store, 3, talk("third", { starts: false }));
+  await accept(store, 4, talk("other", { key: "a/b#2" }));
+  deepEqual(await textsOf(store, taskIdOf(1)), [[0, "second"], [1, "third"]]);
+  const tasks = (await store.listTasks({ limit: 9 })).map((
+    { id, conversation },
+  ) => [id, conversation]);
+  deepEqual(tasks, [[taskIdOf(4), "pr/a/b#2"], [taskIdOf(1), "pr/a/b#1"]]);
+
+  equal(await end(store, 1, 2), true);
+  const skipped = await accept(store, 5, talk("feeds only", { starts: false }));
+  equal(skipped?.outcome, "skipped");
+  equal((await accept(store, 6, talk("again")))?.reason, "");
+  const [next] = await store.findTasks(taskIdOf(6));
+  deepEqual([next?.parentId, await textsOf(store, taskIdOf(6))], [taskIdOf(1), []]);
+  equal((await accept(store, 7, talk("to the follow-up")))?.taskId, taskIdOf(6));
+});
+
+eachStore("of events at once one starts the task, and the others are told it", async (store) => {
+  const all = await Promise.all(
+    Array.from({ length: 12 }, (_, index) => accept(store, index + 1, talk(`${index + 1}`))),
+  );
+  const started = all.filter((one) => one?.isMessage !== true);
+  equal(started.length, 1);
+  const id = started[0]?.taskId ?? "";
+  const told = await textsOf(store, id);
+  deepEqual(told.map(([position]) => position), Array.from({ length: 11 }, (_, n) => n));
+  equal(new Set(told.map(([, text]) => text)).size, 11);
+});
+
+eachStore("a repeated event is told once, and one of a failed task again", async (store) => {
+  await accept(store, 1, talk("first"));
+  await accept(store, 2, talk("second", { dedupKey: "k" }));
+  equal((await accept(store, 3, talk("second", { dedupKey: "k" })))?.outcome, "duplicate");
+  equal((await textsOf(store, taskIdOf(1))).length, 1);
+  await store.claimTasks(9, 5);
+  await end(store, 1, 1, "failed");
+  equal((await accept(store, 4, talk("second", { dedupKey: "k" })))?.taskId, taskIdOf(4));
+});
+
+eachStore("what a task did not read goes over to its follow-up, once", async (store) => {
+  await accept(store, 1, talk("start"));
+  await store.claimTasks(9, 5);
+  for (const n of [2, 3, 4, 5]) await accept(store, n, talk(`${n}`));
+  equal(await end(store, 1, 1), "unread");
+  const late = await accept(store, 6, talk("6"));
+  deepEqual([late?.taskId, late?.isMessage], [taskIdOf(1), true], "behind those before it");
+  const follows = { taskId: taskIdOf(1), position: 1 };
+  const again = () => accept(store, 7, { ...talk("3", { follows }), once: true });
+  equal((await again())?.taskId, taskIdOf(7));
+  equal((await again())?.taskId, taskIdOf(7));
+  deepEqual((await textsOf(store, taskIdOf(7))).map(([, text]) => text), ["4", "5", "6"]);
+  equal((await store.findTasks(taskIdOf(7)))[0]?.parentId, taskIdOf(1));
+  await store.forgetTaskEnd(taskIdOf(1), []);
+  await accept(store, 8, talk("8"));
+  deepEqual((await textsOf(store, taskIdOf(7))).map(([, text]) => text), ["4", "5", "6", "8"]);
+  const other = await accept(store, 9, talk("3", { follows }));
+  deepEqual([other?.taskId, other?.isMessage], [taskIdOf(7), true], "it goes on elsewhere by now");
+});
+
+eachStore("a conversation goes on with the retry of its task", async (store) => {
+  await accept(store, 1, talk("start"));
+  await store.claimTasks(9, 5);
+  await end(store, 1, 0, "failed");
+  const { id } = await retry(store, 2, 1);
+  equal((await accept(store, 3, talk("more")))?.taskId, id);
+  equal((await store.findTasks(id))[0]?.conversation, "pr/a/b#1");
+});
+
+eachStore("a task gets so many messages, and no more", async (store) => {
+  await accept(store, 1, talk("start"));
+  for (let n = 0; n < MAX_MESSAGES; n++) await store.addToInbox(taskIdOf(1), { n }, n);
+  const skipped = await accept(store, 2, talk("one more"));
+  equal(skipped?.outcome, "skipped");
+  ok(skipped?.reason.includes("1000 messages"), skipped?.reason);
+});
+
+eachStore("after a task is to be stopped, the next event starts another", async (store) => {
+  await accept(store, 1, talk("start"));
+  await store.claimTasks(9, 5);
+  await store.cancelTask(taskIdOf(1), { reason: "by ada", now: 6 });
+  equal((await accept(store, 2, talk("feeds", { starts: false })))?.outcome, "skipped");
+  equal((await accept(store, 3, talk("after")))?.taskId, taskIdOf(3));
+  equal((await store.findTasks(taskIdOf(3)))[0]?.parentId, taskIdOf(1));
+});
+
+eachStore("the end of a task is handled again for what came behind its messages", async (store) => {
+  await accept(store, 1, talk("start"));
+  await store.claimTasks(9, 5);
+  await accept(store, 2, talk("only feeds it", { starts: false }));
+  equal(await end(store, 1, 0), "unread");
+  const [{ unread } = {}] = await store.listTaskEnds(9);
+  equal((await accept(store, 3, talk("behind it")))?.isMessage, true);
+  await store.forgetTaskEnd(taskIdOf(1), [], unread);
+  equal((await store.listTaskEnds(9))[0]?.unread, 2);
+  await store.forgetTaskEnd(taskIdOf(1), [], 2);
+  deepEqual(await store.listTaskEnds(9), []);
+  equal((await accept(store, 4, talk("later")))?.taskId, taskIdOf(4));
+});
+
+eachStore("a follow-up counts the messages that went over, and no others", async (store) => {
+  await accept(store, 1, talk("start"));
+  await store.claimTasks(9, 5);
+  const long = "x".repeat(6_000_000);
+  for (const [n, text] of [[2, long], [3, long], [4, "a"], [5, "b"]] as const) {
+    await accept(store, n, talk(text));
+  }
+  equal((await accept(store, 6, talk(long)))?.outcome, "skipped");
+  equal(await end(store, 1, 2), "unread");
+  const follows = { taskId: taskIdOf(1), position: 2 };
+  equal((await accept(store, 7, talk("a", { follows })))?.taskId, taskIdOf(7));
+  for (const n of [8, 9]) equal((await accept(store, n, talk(long)))?.taskId, taskIdOf(7));
+  equal((await accept(store, 10, talk(long)))?.outcome, "skipped");
+});
+
+eachStore("who deletes a delivery deletes its message in every inbox", async (store) => {
+  const said = (n: number) => talk("", { message: { delivery_id: idOf(n), text: `${n}` } });
+  await accept(store, 1, said(1));
+  await store.claimTasks(9, 5);
+  for (const n of [2, 3, 4]) await accept(store, n, said(n));
+  await rejects(
+    store.deleteDelivery(idOf(3), { cascade: false, dryRun: false }),
+    /is running: cancel it first/,
+  );
+  equal(await end(store, 1, 0), "unread");
+  await accept(store, 5, {
+    task: {
+      conversation: { ...said(2).task.conversation, follows: { taskId: taskIdOf(1), position: 0 } },
+    },
+  });
+  await store.forgetTaskEnd(taskIdOf(1), []);
+  await store.claimTasks(9, 95);
+  await end(store, 5, 3);
+  await store.deleteDelivery(idOf(3), { cascade: false, dryRun: false });
+  await store.deleteBodies({ ids: [idOf(4)], before: 1e15, now: 99 });
+  const left = async (n: number) =>
+    (await store.listInbox(taskIdOf(n))).map(({ message }) => message["text"]);
+  deepEqual([await left(1), await left(5)], [["2"], []]);
+});
+
+/** Messages that meet the end of a task; most of them with `--all`. */
+const MEETINGS = NOT_SLOW === undefined ? 10_000 : 200;
+/** Conversations in which that happens at once. */
+const WIDTH = 100;
+
+eachStore(
+  "a message that comes as its task ends is read, kept, or starts the next task",
+  async (store) => {
+    let number = 0;
+    const outcomes = { read: 0, kept: 0, started: 0 };
+    const running = new Map<string, number>();
+    const tell = (key: string, follows?: EventConversation["follows"]) => {
+      const n = ++number;
+      return accept(store, n, talk(key, { key, ...defined({ follows }) }));
+    };
+    const start = async (key: string, follows?: EventConversation["follows"]) => {
+      const begun = await tell(key, follows);
+      equal(begun?.isMessage, undefined);
+      running.set(key, numberOf(begun?.taskId ?? ""));
+    };
+    /** Lets a message meet the end of the task of its conversation, whose step has read it or not. */
+    const meet = async (key: string, isRead: boolean) => {
+      const n = running.get(key) ?? 0;
+      const [told, ended] = await Promise.all([tell(key), end(store, n, isRead ? 1 : 0)]);
+      if (told?.isMessage !== true) {
+        equal(ended, true);
+        outcomes.started++;
+        running.set(key, numberOf(told?.taskId ?? ""));
+        return;
+      }
+      equal(told.taskId, taskIdOf(n));
+      outcomes[ended === true ? "read" : "kept"]++;
+      equal(ended, isRead ? true : "unread");
+      await start(key, isRead ? undefined : { taskId: taskIdOf(n), position: 0 });
+      if (!isRead) await store.forgetTaskEnd(taskIdOf(n), [], 1);
+    };
+    const keys = range(0, WIDTH).map((one) => `key ${one}`);
+    await Promise.all(keys.map((key) => start(key)));
+    for (let turn = 0; turn < MEETINGS / WIDTH; turn++) {
+      await store.claimTasks(WIDTH, 1e6);
+      await Promise.all(keys.map((key, at) => meet(key, (turn + at) % 3 === 0)));
+    }
+    equal(outcomes.read + outcomes.kept + outcomes.started, MEETINGS);
+    deepEqual(await store.listTaskEnds(9), []);
+  },
+);

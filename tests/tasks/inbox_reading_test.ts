@@ -1,0 +1,172 @@
+/**
+ * What the steps of a running task have read of its inbox, with real processes: what is left unread starts
+ * a follow-up when the task ends.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import { findFile, untilFile } from "../helpers/until.ts";
+import { type RunRig, runRig } from "../rigs/run_rig.ts";
+
+function test(name: string, body: (rig: RunRig) => Promise<void>): void {
+  Deno.test(name, async () => {
+    await using rig = await runRig();
+    await body(rig);
+  });
+}
+
+/** An Agent that notes its prompt, and waits for the file `go`. */
+const AGENT = {
+  more: `kind: Agent
+metadata: {name: a}
+spec: {command: 'cat > prompt.$SVC_STEP; echo > at.$SVC_STEP; until [ -e go ]; do sleep 0.02; done'}`,
+};
+
+const WAIT = "echo > at.a; until [ -e go ]; do sleep 0.02; done";
+
+const go = (rig: RunRig) => Deno.writeTextFile(`${rig.workspace}/go`, "");
+
+/** The texts of the messages that no step has read. */
+const unread = async ({ store }: RunRig, id: string) =>
+  (await store.listUnread(id)).map(({ message }) => message["text"]);
+
+/** Runs a workflow; gives it "before", and "during" once step `a` runs. What is unread then. */
+async function leftBy(rig: RunRig, workflow: string): Promise<unknown[]> {
+  const claimed = await rig.claim(workflow, AGENT);
+  const { task: { id } } = claimed;
+  await rig.host.inboxes.add(id, { text: "before" });
+  const running = rig.run(claimed);
+  await untilFile(`${rig.workspace}/at.a`);
+  await rig.host.inboxes.add(id, { text: "during" });
+  await go(rig);
+  const { state, reason } = await running;
+  deepEqual([state, reason], ["succeeded", ""]);
+  return await unread(rig, id);
+}
+
+test("a shell line that names its inbox has read what was written into it when it ended", async (rig) => {
+  deepEqual(await leftBy(rig, `{steps: [{id: a, run: '${WAIT}; cat "$SVC_INBOX" > got'}]}`), []);
+  match(await findFile(`${rig.workspace}/got`) ?? "", /before.*\n.*during/);
+});
+
+test("one that does not name it has read nothing", async (rig) => {
+  await Deno.writeTextFile(`${rig.workspace}/answer`, 'cat "$SVC_INBOX" > got');
+  const left = await leftBy(rig, `{steps: [{id: a, run: '${WAIT}; sh answer'}]}`);
+  deepEqual(left, ["before", "during"]);
+});
+
+test("an agent has read what its prompt had, and the next one gets the others", async (rig) => {
+  const one = "agent: a, prompt: work";
+  deepEqual(await leftBy(rig, `{steps: [{id: a, ${one}}]}`), ["during"]);
+  await Deno.remove(`${rig.workspace}/go`);
+  await Deno.remove(`${rig.workspace}/at.a`);
+  deepEqual(await leftBy(rig, `{steps: [{id: a, ${one}}, {id: b, ${one}}]}`), []);
+  const prompt = await findFile(`${rig.workspace}/prompt.a`) ?? "";
+  match(
+    prompt,
+    /work\n\nMessages for this task.*\n\n<outside-\w+ from="message 1 of the inbox">before</,
+  );
+  ok(!prompt.includes("during"));
+  const next = await findFile(`${rig.workspace}/prompt.b`) ?? "";
+  match(next, /from="message 2 of the inbox">during</);
+  ok(!next.includes("before"));
+});
+
+test("an agent whose prompt names the inbox reads it while it works", async (rig) => {
+  deepEqual(await leftBy(rig, `{steps: [{id: a, agent: a, prompt: "See $SVC_INBOX"}]}`), []);
+  match(await findFile(`${rig.workspace}/prompt.a`) ?? "", />before</);
+});
+
+test("a message that comes after the program has ended is unread", async (rig) => {
+  const claimed = await rig.claim(`{steps: [{id: a, run: 'cat "$SVC_INBOX"; ${WAIT}'}]}`);
+  const { id } = claimed.task;
+  const running = rig.run(claimed);
+  await untilFile(`${rig.workspace}/at.a`);
+  await rig.store.addToInbox(id, { text: "stored, and not written yet" }, Date.now());
+  await go(rig);
+  await running;
+  deepEqual(await unread(rig, id), ["stored, and not written yet"]);
+});
+
+test("a retry, and a run after a crash, get again what was given, and what has come", async (rig) => {
+  const claimed = await rig.claim(
+    `{steps: [{id: a, agent: b, prompt: work, retry: {attempts: 2, backoffSecs: 0}}]}`,
+    {
+      more: `kind: Agent
+metadata: {name: b}
+spec: {command: 'cat > prompt.$SVC_ATTEMPT; echo > at.a; until [ -e go ]; do sleep 0.02; done; [ $SVC_ATTEMPT = 2 ]'}`,
+    },
+  );
+  const { task: { id } } = claimed;
+  await rig.host.inboxes.add(id, { text: "one" });
+  const killed = new AbortController();
+  const stopped = rig.run(claimed, { stop: killed.signal });
+  await untilFile(`${rig.workspace}/at.a`);
+  equal((await rig.task(id)).steps[0]?.readFrom, 0, "stored when it began");
+  deepEqual(await unread(rig, id), []);
+  killed.abort();
+  equal((await stopped).state, "interrupted");
+  await rig.store.requeueTask(id, (await rig.task(id)).steps);
+  await go(rig);
+  const again = await rig.reclaim(id);
+  await rig.host.inboxes.add(id, { text: "two" });
+  equal((await rig.run(again)).state, "succeeded");
+  for (const attempt of [1, 2]) {
+    const prompt = await findFile(`${rig.workspace}/prompt.${attempt}`) ?? "";
+    match(prompt, />one<[^]*>two</, `attempt ${attempt}`);
+  }
+  deepEqual(await unread(rig, id), []);
+});
+
+test("a later round gets what is unread", async (rig) => {
+  const claimed = await rig.claim(
+    `{steps: [{id: r, repeat: {max: 2, until: 'steps.a.outputs.round == "2"', steps: [
+       {id: a, agent: c, prompt: work}]}}]}`,
+    {
+      more: `kind: Agent
+metadata: {name: c}
+spec: {command: 'cat > prompt.$SVC_ROUND; echo round=$SVC_ROUND >> "$SVC_OUTPUT"; echo > at.$SVC_ROUND; until [ -e go ]; do sleep 0.02; done'}`,
+    },
+  );
+  const { id } = claimed.task;
+  await rig.host.inboxes.add(id, { text: "one" });
+  const running = rig.run(claimed);
+  await untilFile(`${rig.workspace}/at.1`);
+  await rig.host.inboxes.add(id, { text: "two" });
+  await go(rig);
+  equal((await running).state, "succeeded");
+  const prompt = await findFile(`${rig.workspace}/prompt.2`) ?? "";
+  match(prompt, />two</);
+  ok(!prompt.includes(">one<"));
+});
+
+test("messages beyond the room of a prompt stay unread", async (rig) => {
+  const claimed = await rig.claim(`{steps: [{id: a, agent: a, prompt: work}]}`, AGENT);
+  const { id } = claimed.task;
+  for (const letter of ["x", "y", "z"]) {
+    await rig.host.inboxes.add(id, { text: letter.repeat(30_000) });
+  }
+  await go(rig);
+  equal((await rig.run(claimed)).state, "succeeded");
+  deepEqual(await unread(rig, id), ["z".repeat(30_000)]);
+  match(
+    await findFile(`${rig.workspace}/prompt.a`) ?? "",
+    /1 more came, for which there is no room/,
+  );
+});
+
+test("the message that ends a wait is read, and those after it are not", async (rig) => {
+  const claimed = await rig.claim(
+    `{steps: [{id: w, waitFor: {message: true, timeout: 1h}}, {id: a, agent: a, prompt: work}]}`,
+    AGENT,
+  );
+  const { id } = claimed.task;
+  for (const text of ["ends it", "comes after"]) await rig.host.inboxes.add(id, { text });
+  await go(rig);
+  equal((await rig.run(claimed)).state, "succeeded");
+  const prompt = await findFile(`${rig.workspace}/prompt.a`) ?? "";
+  match(prompt, />comes after</);
+  ok(!prompt.includes("ends it"));
+  deepEqual(await unread(rig, id), []);
+});
