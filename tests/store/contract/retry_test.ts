@@ -35,6 +35,7 @@ eachStore(
       trigger: "push",
       workflow: "ci",
       workspace: "repo",
+      rootId: "",
       state: "pending",
       reason: "",
       deliveryId: idOf(1),
