@@ -5,7 +5,7 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { join } from "node:path";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { trigger, workflow } from "../helpers/manifests.ts";
@@ -53,6 +53,8 @@ programTest("the example of the manual: comments go to the task that is open", a
   for (const text of ["and test it", "and deploy it"]) equal(await comment(daemon, text), first);
   const inbox = await daemon.svc(["task", "inbox", first]);
   equal(inbox.stdout.split("\n").length, 3);
+  const table = await daemon.svc(["task", "inbox", first, "-o", "table"]);
+  match(table.stdout, / comments +and test it\n/, "the trigger stands in the place of a sender");
   const [newest] = await daemon.json("get", "deliveries") as { reason: string }[];
   equal(newest?.reason, `to the inbox of task ${first}`);
   await Deno.writeTextFile(`${daemon.workspace}/go`, "");

@@ -71,10 +71,12 @@ async function textOf(option: string, io: Io): Promise<string> {
 }
 
 function toCells({ created_at: createdAt, message }: InboxEntry): string[] {
-  const { text, from } = message;
+  const { text, from, actor, trigger } = message;
+  // An operator, who wrote in a thread, or the trigger of a conversation.
+  const sender = [from, actor, trigger].find((one) => typeof one === "string" && one !== "");
   return [
     createdAt,
-    typeof from === "string" ? from : "",
+    typeof sender === "string" ? sender : "",
     typeof text === "string" ? text : JSON.stringify(message),
   ];
 }
