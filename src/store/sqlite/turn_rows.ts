@@ -6,26 +6,16 @@
 
 import { IS_UNUSED } from "../sql/sessions.ts";
 import { text } from "../sql/columns.ts";
-import { DUE_TASK_COLUMNS, toDueTask } from "../sql/task_facts.ts";
-import { wakeTask } from "../transactions/park_task.ts";
 import * as budgets from "../sql/budgets.ts";
 import * as turns from "../sql/turns.ts";
 import type { Database } from "./engine/database.ts";
-import { SqliteTaskRows } from "./tasks/sqlite_task_rows.ts";
+import { wakeTasks } from "./tasks/wake_tasks.ts";
 
 const HOST: turns.TurnHost<Database> = {
   nodeOf: () => "",
   nameOf: (_db, node) => Promise.resolve(node), // never: there is no other node
   checkClaim() {},
-  wake(db, taskIds) {
-    for (const id of taskIds) {
-      const row = db.get(
-        `SELECT ${DUE_TASK_COLUMNS} FROM tasks WHERE id = ? AND state = 'waiting'`,
-        id,
-      );
-      if (row !== undefined) wakeTask(new SqliteTaskRows(db), toDueTask(row));
-    }
-  },
+  wake: wakeTasks,
 };
 
 /** Gives a step its turn, or puts it in the queue for one. */

@@ -4,24 +4,16 @@
  * @module
  */
 
-import { DUE_TASK_COLUMNS, toDueTask } from "../sql/task_facts.ts";
 import { answerWait as answer } from "../sql/approvals.ts";
 import * as children from "../sql/children.ts";
 import * as waits from "../sql/waits.ts";
-import { wakeTask } from "../transactions/park_task.ts";
 import type { Database } from "./engine/database.ts";
-import { SqliteTaskRows } from "./tasks/sqlite_task_rows.ts";
+import { wakeTasks } from "./tasks/wake_tasks.ts";
 
 const HOST: waits.WaitHost<Database> = {
   checkClaim() {},
   lockTask() {},
-  wake(db, taskId) {
-    const row = db.get(
-      `SELECT ${DUE_TASK_COLUMNS} FROM tasks WHERE id = ? AND state = 'waiting'`,
-      taskId,
-    );
-    if (row !== undefined) wakeTask(new SqliteTaskRows(db), toDueTask(row));
-  },
+  wake: (db, taskId) => wakeTasks(db, [taskId]),
 };
 
 /** Opens the wait of a step, once. */

@@ -13,12 +13,13 @@ import { PARKED_COLUMNS, seenOpen, toParked } from "../../sql/parking.ts";
 import { askBudgetsAgain, settleRun } from "../../sql/budgets.ts";
 import { endTurn, noteLimit, takeTurn, type TurnHost } from "../../sql/turns.ts";
 import type { TaskState } from "../../task_records.ts";
-import { parkTask, wakeTask } from "../../transactions/park_task.ts";
+import { parkTask } from "../../transactions/park_task.ts";
 import type { TurnStore } from "../../turn_store.ts";
 import type { ChildStore } from "../../child_store.ts";
 import type { WaitStore } from "../../wait_store.ts";
 import type { Connections, Session } from "../database/connections.ts";
 import { openingWait, startingChildren } from "./wait_rows.ts";
+import { wakeTasks } from "./wake_tasks.ts";
 import { changeTasks } from "../working_set/change_tasks.ts";
 import type { BatchRequest } from "../working_set/batch_request.ts";
 import { ClaimFence, type HandedOut } from "../working_set/claim_fence.ts";
@@ -44,15 +45,7 @@ const HOST: Omit<TurnHost<Session>, "checkClaim"> = {
     if (ids.length > 0) await db.get("SELECT jobs_add(?)", ids);
     if (ids.length === taskIds.length) return;
     // of the others, those that wait for something else, too, may have given their room back
-    const outside = taskIds.filter((id) => !ids.includes(id));
-    await changeTasks(db, (request) => {
-      for (const id of outside) request.addTask(id);
-    }, (set) => {
-      for (const id of outside) {
-        const task = set.findTask(id);
-        if (task !== "none" && task.state === "waiting") wakeTask(set, { id, ...task });
-      }
-    });
+    await wakeTasks(db, taskIds.filter((id) => !ids.includes(id)));
   },
 };
 

@@ -7,20 +7,15 @@
 import { answerWait } from "../../sql/approvals.ts";
 import { endChild, startChildren } from "../../sql/children.ts";
 import { endWait, openWait, type WaitHost } from "../../sql/waits.ts";
-import { wakeTask } from "../../transactions/park_task.ts";
 import type { Session } from "../database/connections.ts";
 import { changeTasks } from "../working_set/change_tasks.ts";
+import { wakeTasks } from "./wake_tasks.ts";
 
 const HOST: Omit<WaitHost<Session>, "checkClaim"> = {
   async lockTask(db, taskId) {
     await changeTasks(db, (request) => request.addTask(taskId), () => {});
   },
-  async wake(db, taskId) {
-    await changeTasks(db, (request) => request.addTask(taskId), (set) => {
-      const task = set.findTask(taskId);
-      if (task !== "none" && task.state === "waiting") wakeTask(set, { id: taskId, ...task });
-    });
-  },
+  wake: (db, taskId) => wakeTasks(db, [taskId]),
 };
 
 /** Opens the wait of a step, once; refused for a task that another node runs by now. */
