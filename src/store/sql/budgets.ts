@@ -116,8 +116,9 @@ export class BudgetLedger {
   /** Sets aside in each of these budgets what a run is expected to use. */
   async reserve(place: StepPlace, run: string, asked: readonly AskedBudget[]): Promise<void> {
     const of: Reservation[] = [];
-    for (const { scope, unit, per, perRun, limit, ...rest } of asked) {
-      const spend = this.#spendOf({ scope, unit, per, perRun, limit, ...rest });
+    for (const budget of asked) {
+      const { scope, unit, per, perRun, limit } = budget;
+      const spend = this.#spendOf(budget);
       of.push({ scope, unit, per, perRun, limit, startsAt: spend.window.startsAt });
       if (!this.#spends.includes(spend)) await this.#save(spend);
     }
