@@ -133,8 +133,8 @@ export async function listApprovals(db: SqlSession, query: WaitQuery): Promise<A
   const waits = await listWaits(db, { ...query, kind: "approval" });
   if (waits.length === 0) return [];
   const rows = await db.all(
-    `SELECT wait_answers.* FROM wait_answers WHERE task_id IN (SELECT task_id FROM waits
-       ${db.dialect.indexedBy("waits_open")} WHERE state = 'open' AND kind = 'approval')`,
+    "SELECT * FROM wait_answers WHERE task_id IN (SELECT value FROM json_each(?))",
+    JSON.stringify(waits.map(({ taskId }) => taskId)),
   );
   return waits.map((wait) => ({
     ...toApproval(wait, wait),
