@@ -7,10 +7,11 @@
 import { findDegraded } from "../control/degraded.ts";
 import { findSandboxFault } from "../control/sandbox_fault.ts";
 import { findUnreachable } from "../control/unreachable.ts";
-import { faultsAmongNodes, faultsOfOthers, speaksForAll } from "../control/records/node_faults.ts";
+import { faultsAmongNodes, faultsOfOthers } from "../control/records/node_faults.ts";
 import type { StatusHost } from "../control/records/status.ts";
 import type { StatsHost } from "../control/stats.ts";
 import { standingBudgets, usedRatio } from "../control/resources/budget_view.ts";
+import { speaksForAll } from "../store/node_records.ts";
 import { answerInTime, readSizes } from "../telemetry/readings.ts";
 import type { DaemonParts } from "./intake.ts";
 import type { WebhookServer } from "./webhook_server.ts";

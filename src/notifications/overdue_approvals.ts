@@ -7,6 +7,7 @@
 import type { Core } from "../base/core.ts";
 import { incidentOfApproval, isOverdue } from "../store/approval_incident.ts";
 import type { Events } from "../store/events.ts";
+import { speaksForAll } from "../store/node_records.ts";
 import type { NodeStore } from "../store/node_store.ts";
 import type { WaitStore } from "../store/wait_store.ts";
 import type { NotificationIndex } from "./indexed_notifications.ts";
@@ -47,8 +48,7 @@ export class OverdueApprovals implements AsyncDisposable {
     const { store, notifications, events, clock, log } = this.#host;
     if (!notifications.wants("approval.overdue")) return;
     try {
-      const alive = (await store.listNodes()).filter((node) => node.isAlive);
-      if (!isFirst(alive)) return; // of several daemons one tells
+      if (!speaksForAll(await store.listNodes())) return;
       const now = clock.now();
       for (const approval of await store.listApprovals({ limit: MAX_QUESTIONS })) {
         if (!isOverdue(approval, now)) continue;
@@ -63,9 +63,4 @@ export class OverdueApprovals implements AsyncDisposable {
     for (const timer of this.#timers) timer[Symbol.dispose]();
     await this.#running;
   }
-}
-
-function isFirst(alive: readonly { readonly id: string; readonly isSelf: boolean }[]): boolean {
-  const [first] = [...alive].sort((one, other) => one.id < other.id ? -1 : 1);
-  return first?.isSelf === true;
 }

@@ -40,3 +40,11 @@ export interface NodeFacts {
   /** Names by which a Workspace may name it, beside its own; absent before its first report. */
   readonly labels?: readonly string[];
 }
+
+/**
+ * Whether this node tells what all of these see alike: the first one that lives does. Each has them in
+ * the same order.
+ */
+export function speaksForAll(nodes: readonly NodeRecord[]): boolean {
+  return nodes.find(({ isAlive }) => isAlive)?.isSelf === true;
+}

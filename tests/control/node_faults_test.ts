@@ -5,12 +5,8 @@
  */
 
 import { deepStrictEqual as deepEqual } from "node:assert/strict";
-import {
-  faultsAmongNodes,
-  faultsOfOthers,
-  speaksForAll,
-} from "../../src/control/records/node_faults.ts";
-import type { NodeFacts, NodeRecord } from "../../src/store/node_records.ts";
+import { faultsAmongNodes, faultsOfOthers } from "../../src/control/records/node_faults.ts";
+import { type NodeFacts, type NodeRecord, speaksForAll } from "../../src/store/node_records.ts";
 
 type Given = Partial<Omit<NodeRecord, "facts">> & Partial<NodeFacts>;
 

@@ -12,14 +12,6 @@ export function takesTasks({ isAlive, isDrained }: NodeRecord): boolean {
   return isAlive && !isDrained;
 }
 
-/**
- * Whether this node reports the faults of all nodes. Only one of them does, because every node sees
- * the same faults.
- */
-export function speaksForAll(nodes: readonly NodeRecord[]): boolean {
-  return nodes.find(({ isAlive }) => isAlive)?.isSelf === true;
-}
-
 /** A sentence for each fault of a node, or of several nodes together. */
 export function faultsAmongNodes(nodes: readonly NodeRecord[]): readonly string[] {
   const living = nodes.filter(({ isAlive }) => isAlive);
