@@ -20,6 +20,7 @@ import {
   OUTPUTS,
 } from "../resources/may.ts";
 import type { PathRules } from "./path_rules.ts";
+import { plannedSteps } from "../resources/step_list.ts";
 
 /** The limits of one output, with every default filled in. */
 export interface OutputLimits {
@@ -234,7 +235,7 @@ export function findRefusal(output: OutputName, asked: OutputAsked): string | un
       `allowed ${listed(declared)}`;
   }
   if (stepId !== undefined && stepId !== END_OF_TASK) {
-    const steps = [...plan?.steps ?? [], ...plan?.finally ?? []];
+    const steps = plan === undefined ? [] : plannedSteps(plan);
     const step = steps.find(({ id }) => id === stepId);
     if (step === undefined) return `this task has no step "${stepId}"`;
     if (step.may !== undefined && !step.may.includes(output)) {

@@ -29,6 +29,16 @@ export function flatSteps(steps: readonly Step[], at: FieldPath): PlacedStep[] {
   });
 }
 
+/** Every step of a plan, by position: those under `finally` last. */
+export function plannedSteps<Step>(
+  { steps, finally: last = [] }: {
+    readonly steps: readonly Step[];
+    readonly finally?: readonly Step[];
+  },
+): readonly Step[] {
+  return [...steps, ...last];
+}
+
 /** Every step of a workflow: those of a `repeat` behind it, those under `finally` last. */
 export function allSteps(
   { steps, finally: last = [] }: {

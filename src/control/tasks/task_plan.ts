@@ -11,6 +11,7 @@ import { defined } from "../../base/defined.ts";
 import { findDurationSecs } from "../../base/duration.ts";
 import { NO_SANDBOX } from "../../resources/sandbox.ts";
 import { runsProgram } from "../../resources/step.ts";
+import { plannedSteps } from "../../resources/step_list.ts";
 import { DEFAULT_SANDBOX, type Plan, type PlannedStep } from "../../tasks/plan.ts";
 import { requires, type Sandboxes } from "../../tasks/sandbox/step_sandbox.ts";
 import { waitsFor } from "../../tasks/run/flow.ts";
@@ -55,7 +56,7 @@ function stepViews(
   { required }: PlanHost["sandboxes"],
 ): PlannedStepView[] {
   const needs = waitsFor(plan);
-  const steps = [...plan.steps, ...plan.finally ?? []];
+  const steps = plannedSteps(plan);
   const hasAgent = steps.some(({ agent }) => agent !== undefined);
   return steps.map((step, position) => {
     const isFinally = position >= plan.steps.length;

@@ -8,6 +8,7 @@
 import type { Input, Output } from "../../api/operations.ts";
 import { askedBy, type Caller } from "../../auth/caller.ts";
 import { AppError } from "../../base/errors.ts";
+import { plannedSteps } from "../../resources/step_list.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
 import type { NodeStore } from "../../store/node_store.ts";
 import { staysBehind } from "../../store/rules/placement.ts";
@@ -131,7 +132,7 @@ function withoutDirectory(
 }
 
 function checkFrom(from: string | undefined, plan: Plan, task: Task): void {
-  const ids = [...plan.steps, ...plan.finally ?? []].map(({ id }) => id);
+  const ids = plannedSteps(plan).map(({ id }) => id);
   if (from === undefined || ids.includes(from)) return;
   throw new AppError(
     "usage",

@@ -13,6 +13,7 @@ import {
   COVERS_NOTHING,
 } from "../../signatures/coverage.ts";
 import type { FailureKind } from "../../agents/agent_failure.ts";
+import { plannedSteps } from "../../resources/step_list.ts";
 import type { DeliveryDetail } from "../delivery_records.ts";
 import type { TaskFiles } from "../retention_store.ts";
 import type {
@@ -105,7 +106,7 @@ function toSteps({ plan, rows }: StoredSteps, state: TaskState): StepRecord[] {
   if (plan === undefined) return [];
   const known = new Map(rows.map((row) => [number(row, "position"), toStep(row)]));
   const begun: StepState = isUnfinished(state) ? "pending" : "skipped";
-  return [...plan.steps, ...plan.finally ?? []].map((step, position) => {
+  return plannedSteps(plan).map((step, position) => {
     const record = known.get(position);
     if (record === undefined) return { position, id: step.id, state: begun, reason: "" };
     return record.state === "pending" ? { ...record, state: begun } : record;

@@ -12,6 +12,7 @@ import { defined } from "../../base/defined.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
 import { secretWord } from "../../base/outside_marks.ts";
 import { compileTemplate, renderTemplate } from "../../cel/template.ts";
+import { plannedSteps } from "../../resources/step_list.ts";
 import type { ShellCommand } from "../../shell/run_shell.ts";
 import type { StepLog } from "../log/task_log.ts";
 import type { PlannedStep } from "../plan.ts";
@@ -80,7 +81,7 @@ export async function prepareAttempt(
 ): Promise<PreparedAttempt> {
   const { step, position } = positioned;
   const { host, plan } = context;
-  const hasAgent = [...plan.steps, ...plan.finally ?? []].some(({ agent }) => agent !== undefined);
+  const hasAgent = plannedSteps(plan).some(({ agent }) => agent !== undefined);
   const choice = await chooseSandbox(
     step,
     { hasAgent, hasSession: step.session !== undefined },
