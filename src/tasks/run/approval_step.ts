@@ -67,7 +67,7 @@ export async function askInStep(
   const asked: AskedWait = {
     taskId: task.id,
     position,
-    round: roundOf(placed, context),
+    round: context.steps.roundOf(placed.position),
     project: task.project,
     parts: [{
       kind: "approval",
@@ -123,7 +123,7 @@ async function tellOf(
   const told = await teller.ask({
     task,
     step: step.id,
-    round: roundOf(placed, context),
+    round: context.steps.roundOf(placed.position),
     asked: question.asked as unknown as AskedApproval,
     ...defined({ diff: question.shown }),
   }, tell);
@@ -136,7 +136,7 @@ async function tellEnd(said: string, placed: AskingStep, context: TaskContext): 
   const { approval: { tell }, step } = placed;
   if (tell === undefined) return;
   const { host: { teller }, claimed: { task } } = context;
-  const place = { task, step: step.id, round: roundOf(placed, context) };
+  const place = { task, step: step.id, round: context.steps.roundOf(placed.position) };
   await retryInRun(context, async () => await teller?.over(place, said));
 }
 
@@ -154,9 +154,6 @@ function publish(
 }
 
 const dueAtOf = ({ parts }: Wait) => Math.min(...parts.map(({ dueAt }) => dueAt));
-
-const roundOf = ({ position }: AskingStep, { steps: { records } }: TaskContext) =>
-  records[position]?.round ?? 1;
 
 const isApproval = (end: EndedWait) => end.by === "answer" && end.answer === "approved";
 
@@ -191,7 +188,7 @@ async function makeQuestion(placed: AskingStep, context: TaskContext): Promise<Q
   const digest = sha256Hex(JSON.stringify([
     claimed.task.id,
     step.id,
-    roundOf(placed, context),
+    context.steps.roundOf(placed.position),
     sha256Hex(claimed.plan),
     ask,
     Object.entries(fields),

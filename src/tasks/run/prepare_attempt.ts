@@ -87,7 +87,7 @@ export async function prepareAttempt(
     { hasAgent, hasSession: step.session !== undefined },
     host.sandboxes,
   );
-  const round = context.steps.records[position]?.round ?? 1;
+  const round = context.steps.roundOf(position);
   const inRound = round === 1 ? "" : `r${round}.`; // the files of no round have the name of another
   const name = `${position}.${inRound}${number}${work === undefined ? "" : `.${work.run}`}`;
   const how = { name, number, round, token, reading, ...defined({ work }) };

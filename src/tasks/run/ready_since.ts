@@ -18,7 +18,7 @@ export function readySince({ step, position }: PositionedStep, context: TaskCont
   const { plan, steps: { records }, claimed: { task }, host: { clock } } = context;
   const needs = new Set(needsOf(plan.steps, position));
   const ends = records.flatMap(({ id, finishedAt }) => needs.has(id) ? finishedAt ?? [] : []);
-  if ((records[position]?.round ?? 1) > 1) {
+  if (context.steps.roundOf(position) > 1) {
     return ends.length === 0 ? clock.now() : Math.max(...ends);
   }
   const block = records.flatMap(({ id, startedAt }) => id === step.within ? startedAt ?? [] : []);

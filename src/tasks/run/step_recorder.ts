@@ -68,6 +68,11 @@ export class StepRecorder implements AsyncDisposable {
     this.records = task.steps.map(asNotRunning);
   }
 
+  /** The round in which a step is, from 1; 1 of one outside of a `repeat`. */
+  roundOf(position: number): number {
+    return this.records[position]?.round ?? 1;
+  }
+
   /**
    * Replaces the record of a step; it is stored when {@linkcode flush} has resolved. Secrets in the
    * values of the step are hidden from here on, in the record and for later steps. The step stays in its

@@ -39,7 +39,7 @@ export async function waitInStep(
   const asked: AskedWait = {
     taskId: task.id,
     position,
-    round: context.steps.records[position]?.round ?? 1,
+    round: context.steps.roundOf(position),
     project: task.project,
     parts,
     now,
