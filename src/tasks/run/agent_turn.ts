@@ -18,7 +18,7 @@ import { RunningSession, sessionKey } from "./agent_session.ts";
 import { type Attempt, type AttemptResult, attemptStep } from "./attempt_step.ts";
 import type { PositionedStep } from "./prepare_attempt.ts";
 import { budgetName, budgetsFor, maxUsd, settle, tell } from "./run_budget.ts";
-import { retryInRun, type TaskContext } from "./task_context.ts";
+import { refusal, retryInRun, type TaskContext } from "./task_context.ts";
 import type { Waiting } from "./waiting.ts";
 
 /** When this attempt began, and whether an earlier one was cut off. */
@@ -267,9 +267,4 @@ async function noteLimit(
   const until = Math.max(limit?.resetsAt ?? now + UNKNOWN_LIMIT_MS, now + LEAST_LIMIT_MS);
   const noted = { project, agent, until, reason: secrets.redact(reason) };
   await retryInRun(context, () => store.noteLimit(noted, now));
-}
-
-function refusal(error: unknown): AppError {
-  if (error instanceof AppError && error.code === "invalid") return error;
-  throw error;
 }

@@ -23,8 +23,8 @@ import { protectionFacts, protectionOf } from "../sandbox/approval_protection.ts
 import type { StepLog } from "../log/task_log.ts";
 import type { SealedTree } from "../workspace/sealed_tree.ts";
 import type { PositionedStep } from "./prepare_attempt.ts";
-import { retryInRun, type TaskContext } from "./task_context.ts";
-import type { Waiting } from "./waiting.ts";
+import { refusal, retryInRun, type TaskContext } from "./task_context.ts";
+import { dueAtOf, type Waiting } from "./waiting.ts";
 
 /** A step that asks. */
 type AskingStep = PositionedStep & { readonly approval: Approval };
@@ -153,8 +153,6 @@ function publish(
   events.publish("incidentHappened", incidentOfApproval("approval.asked", question));
 }
 
-const dueAtOf = ({ parts }: Wait) => Math.min(...parts.map(({ dueAt }) => dueAt));
-
 const isApproval = (end: EndedWait) => end.by === "answer" && end.answer === "approved";
 
 /** How a question was decided, for people, on one line. */
@@ -270,11 +268,6 @@ async function whatChanged({ parts }: Wait, context: TaskContext): Promise<strin
   if (now.tree === tree) return undefined;
   return `the files are not those that were shown: they were tree ${shortDigest(tree)}, and are ` +
     `${shortDigest(now.tree)} now. "svc task retry" asks again`;
-}
-
-function refusal(error: unknown): AppError {
-  if (error instanceof AppError && error.code === "invalid") return error;
-  throw error;
 }
 
 /** Takes back the questions of a task that has ended early: their steps will not run any more. */

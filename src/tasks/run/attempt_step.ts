@@ -40,7 +40,7 @@ import {
 } from "./prepare_attempt.ts";
 import type { StepReading } from "./inbox_reading.ts";
 import { clearShortage, whenMachineCan } from "./short_machine.ts";
-import type { RunHost, TaskContext } from "./task_context.ts";
+import { refusal, type RunHost, type TaskContext } from "./task_context.ts";
 
 export type { AgentUsage };
 
@@ -145,7 +145,9 @@ async function attemptOnce(
     stepId,
     ...controlOf(positioned.step) === "task" ? { ownOnly: true } : {},
   });
-  const prepared = await orRefusal(prepareAttempt(positioned, { ...attempt, token: grant.token }));
+  const prepared = await prepareAttempt(positioned, { ...attempt, token: grant.token }).catch(
+    refusal,
+  );
   if (prepared instanceof AppError) {
     return { state: "failed", reason: prepared.message, isHopeless: true };
   }
@@ -154,9 +156,9 @@ async function attemptOnce(
   let left: readonly LimitName[] | AppError = [];
   try {
     if (note !== undefined) await attempt.log.note(note);
-    result = await orRefusal(runProcess(positioned, attempt, prepared));
+    result = await runProcess(positioned, attempt, prepared).catch(refusal);
   } finally {
-    if (sandbox !== undefined) left = await orRefusal(sandbox.close());
+    if (sandbox !== undefined) left = await sandbox.close().catch(refusal);
   }
   if (result instanceof AppError) return { state: "failed", reason: result.message, usage: {} };
   const network = sandbox?.network;
@@ -179,15 +181,6 @@ function withEnd(result: AttemptResult, left: readonly LimitName[] | AppError): 
   }
   if (left.length === 0 || result.state !== "failed") return result;
   return { ...result, reason: `${result.reason}, at its limit of ${left.join(" and ")}` };
-}
-
-async function orRefusal<T>(work: Promise<T>): Promise<T | AppError> {
-  try {
-    return await work;
-  } catch (error) {
-    if (!(error instanceof AppError) || error.code !== "invalid") throw error;
-    return error;
-  }
 }
 
 async function runProcess(

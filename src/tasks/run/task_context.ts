@@ -6,6 +6,7 @@
  */
 
 import type { Core } from "../../base/core.ts";
+import { AppError } from "../../base/errors.ts";
 import type { ForgeName } from "../../base/forge_names.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import type { HealthConditions } from "../../base/health_conditions.ts";
@@ -181,6 +182,12 @@ export function retryInRun<T>(
   write: () => Promise<T>,
 ): Promise<T> {
   return retryWhileOverloaded(write, { clock, signal: signals.stop });
+}
+
+/** What makes a step fail: something of the workflow or the machine cannot be used. Any other error goes on. */
+export function refusal(error: unknown): AppError {
+  if (error instanceof AppError && error.code === "invalid") return error;
+  throw error;
 }
 
 /** The evaluator of a task: it waits while the daemon's evaluator is overloaded, until `signal`. */

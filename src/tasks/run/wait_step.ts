@@ -10,12 +10,12 @@ import { rfc3339 } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { partsOf, subjectOf, type WaitFor, type WaitForPart } from "../../resources/wait_for.ts";
 import type { StepRecord } from "../../store/task_records.ts";
-import type { AskedWait, EndedWait, Wait, WaitPart } from "../../store/wait_records.ts";
+import type { AskedWait, EndedWait, WaitPart } from "../../store/wait_records.ts";
 import type { StepLog } from "../log/task_log.ts";
 import type { PositionedStep } from "./prepare_attempt.ts";
-import { retryInRun, type TaskContext } from "./task_context.ts";
+import { refusal, retryInRun, type TaskContext } from "./task_context.ts";
 import { latest, waitParts } from "./wait_parts.ts";
-import type { Waiting } from "./waiting.ts";
+import { dueAtOf, type Waiting } from "./waiting.ts";
 
 /** Waits in a step; returns its last record, or that it waits. */
 export async function waitInStep(
@@ -69,8 +69,6 @@ const KEPT = (now: number): WaitPart => ({ kind: "time", dueAt: latest(now), isR
 
 const comesFromOutside = ({ kind }: WaitPart) => kind === "event" || kind === "message";
 
-const dueAtOf = ({ parts }: Wait) => Math.min(...parts.map(({ dueAt }) => dueAt));
-
 /** What a step waits for, in words that follow "waits"; nothing for a time. */
 function subjectsOf(waitFor: WaitFor): string {
   const words = partsOf(waitFor).flatMap((part) => {
@@ -120,9 +118,4 @@ function resultOf(
 /** The name of a part of `any` in the output `which`. */
 function nameOf(part: WaitForPart): string {
   return part.trigger ?? subjectOf(part);
-}
-
-function refusal(error: unknown): AppError {
-  if (error instanceof AppError && error.code === "invalid") return error;
-  throw error;
 }

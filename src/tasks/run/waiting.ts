@@ -23,3 +23,8 @@ export interface Waiting {
   /** When its wait was opened, in milliseconds since the epoch; absent of one that waits for an agent. */
   readonly openedAt?: number;
 }
+
+/** When an open wait ends by itself, in milliseconds since the epoch: with the first of its parts. */
+export function dueAtOf({ parts }: Pick<Wait, "parts">): number {
+  return Math.min(...parts.map(({ dueAt }) => dueAt));
+}
