@@ -12,37 +12,27 @@ import type { Column } from "../../resources/kind.ts";
 import type { Approval } from "../../store/approval_records.ts";
 import type { WaitStore } from "../../store/wait_store.ts";
 import { shortDigest } from "../../store/rules/approvals.ts";
+import { findOfStep, nameOfStep } from "./names_of_steps.ts";
 import type { RecordType } from "./record_type.ts";
 import { howEnded } from "./wait_record_type.ts";
-
-/** Most open questions of one task that are searched for that of a step. */
-const MOST_OF_TASK = 1000;
 
 /** The type `approval`: the names `TASK.STEP` stand in the place of ids. */
 export const APPROVALS: RecordType<Approval, "approval", Pick<WaitStore, "listApprovals">> = {
   name: "approval",
   list: (store, { project, trigger, limit }) =>
     store.listApprovals({ limit, ...defined({ project, trigger }) }),
-  async find(store, given) {
-    const [taskId = ""] = given.split(".");
-    const open = await store.listApprovals({ taskId, limit: MOST_OF_TASK });
-    return open.filter((one) => nameOf(one) === given);
-  },
-  id: nameOf,
+  find: (store, given) => findOfStep(given, (query) => store.listApprovals(query)),
+  id: nameOfStep,
   view: (approval) => ({ ...approvalView(approval) }),
   columns: approvalColumns,
   filters: ["trigger"],
 };
 
-function nameOf({ taskId, step }: Approval): string {
-  return `${taskId}.${step}`;
-}
-
 /** A question as JSON, without what it shows beside. */
 export function approvalView(approval: Approval): ApprovalView {
   const { asked, answers, taskId } = approval;
   return {
-    id: nameOf(approval),
+    id: nameOfStep(approval),
     project: approval.project,
     task_id: taskId,
     step: approval.step,

@@ -10,6 +10,7 @@ import { shortDuration } from "../../base/duration.ts";
 import type { Column } from "../../resources/kind.ts";
 import type { EndedWait, ListedWait } from "../../store/wait_records.ts";
 import type { WaitStore } from "../../store/wait_store.ts";
+import { findOfStep, nameOfStep } from "./names_of_steps.ts";
 import type { RecordType } from "./record_type.ts";
 
 /** How a wait ended, as the end of a sentence. */
@@ -32,32 +33,21 @@ export function howEnded(end: EndedWait): string {
   }
 }
 
-/** Most open waits of one task that are searched for that of a step. */
-const MOST_OF_TASK = 1000;
-
 /** The type `wait`: the names `TASK.STEP` stand in the place of ids. */
 export const WAITS: RecordType<ListedWait, "wait", Pick<WaitStore, "listWaits">> = {
   name: "wait",
   list: (store, { project, trigger, limit }) =>
     store.listWaits({ limit, ...defined({ project, trigger }) }),
-  async find(store, given) {
-    const [taskId = ""] = given.split(".");
-    const waits = await store.listWaits({ taskId, limit: MOST_OF_TASK });
-    return waits.filter((wait) => nameOf(wait) === given);
-  },
-  id: nameOf,
+  find: (store, given) => findOfStep(given, (query) => store.listWaits(query)),
+  id: nameOfStep,
   view: waitView,
   columns: waitColumns,
   filters: ["trigger"],
 };
 
-function nameOf({ taskId, step }: ListedWait): string {
-  return `${taskId}.${step}`;
-}
-
 function waitView(wait: ListedWait): Record<string, unknown> {
   return {
-    id: nameOf(wait),
+    id: nameOfStep(wait),
     project: wait.project,
     task_id: wait.taskId,
     step: wait.step,
