@@ -54,6 +54,6 @@ export interface WaitStore {
   listWaitsOfDeliveries(deliveryIds: readonly string[]): Promise<WaitOfDelivery[]>;
   /** Ids of tasks that wait for a message, and got one at this time or later. */
   listFilledInboxes(since: number): Promise<string[]>;
-  /** Number of open parts of each kind. */
-  countWaits(): Promise<Readonly<Record<WaitKind, number>>>;
+  /** Number of open parts of each kind, of one project or of all if that is absent. */
+  countWaits(project?: string): Promise<Readonly<Record<WaitKind, number>>>;
 }

@@ -319,12 +319,16 @@ export function stepOf(row: Row, { position }: Pick<WaitPlace, "position">): str
   return steps[position]?.id ?? "";
 }
 
-/** Number of open parts of each kind. */
-export async function countWaits(db: SqlSession): Promise<Readonly<Record<WaitKind, number>>> {
+/** Number of open parts of each kind, of one project or of all if that is empty. */
+export async function countWaits(
+  db: SqlSession,
+  project = "",
+): Promise<Readonly<Record<WaitKind, number>>> {
   const counts = WAIT_KINDS.map((kind) => `count(*) FILTER (WHERE kind = '${kind}') AS "${kind}"`);
   const row = await db.get(
     `SELECT ${counts.join(", ")} FROM waits ${db.dialect.indexedBy("waits_open")}
-     WHERE state = 'open'`,
+     WHERE state = 'open' AND (?1 = '' OR project = ?1)`,
+    project,
   ) ?? {};
   return Object.fromEntries(
     WAIT_KINDS.map((kind) => [kind, number(row, kind)]),

@@ -211,8 +211,7 @@ async function makeQuestion(placed: AskingStep, context: TaskContext): Promise<Q
 
 /** Nobody answers a thousand questions: something asks in a loop. */
 async function checkRoom({ host: { store }, claimed: { task: { project } } }: TaskContext) {
-  const open = await store.listWaits({ project, kind: "approval", limit: MAX_OPEN });
-  if (open.length < MAX_OPEN) return;
+  if ((await store.countWaits(project)).approval < MAX_OPEN) return;
   throw new AppError(
     "invalid",
     `${MAX_OPEN} questions are open in project "${project}", so no more are asked: svc get approvals`,

@@ -54,7 +54,7 @@ export interface RunHost extends Core {
     & TaskRecorder
     & Pick<TurnStore, "takeTurn" | "endTurn" | "noteLimit" | "saveSession">
     & Pick<BudgetStore, "settleRun">
-    & Pick<WaitStore, "openWait" | "endWaits" | "listWaits">
+    & Pick<WaitStore, "openWait" | "endWaits" | "countWaits">
     & Pick<ChildStore, "startChildren" | "listChildren" | "saveChildOutputs">
     & Pick<TaskQueue, "cancelTask">
     & Pick<TaskStore, "findTasks">;

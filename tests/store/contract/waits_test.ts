@@ -105,6 +105,10 @@ eachStore("a wait is opened once, and its task goes on at its time", async (stor
   deepEqual(await countsOf(store), { pending: 0, running: 0 });
   equal((await store.counts()).waiting, 1);
   equal((await store.countWaits()).time, 1);
+  deepEqual([(await store.countWaits("default")).time, (await store.countWaits("no")).time], [
+    1,
+    0,
+  ]);
   deepEqual(await claimAt(store, T0 + HOUR - 1), { tasks: [], nextAt: T0 + HOUR });
   deepEqual((await claimAt(store, T0 + HOUR)).tasks, [1]);
   const over = await open(store, 1, { now: T0 + HOUR });
