@@ -26,6 +26,12 @@ export interface QueuedChange extends Queued {
   readonly removed: number;
 }
 
+/** A commit that was put into the outbox. */
+export interface PushedChange extends QueuedChange {
+  /** The commit as git stores it, for the repository of the step: the next change begins at it. */
+  readonly commit_object: string;
+}
+
 /** Id of an object of git; SHA-256 is refused where it is read. */
 const OBJECT_ID = Type.String({ pattern: "^[0-9a-f]{40}$", title: "the id of an object of git" });
 
@@ -83,7 +89,7 @@ function changesAt(forge: ForgeName) {
     push: defineOperation({
       summary: `Puts one more commit onto the ${pull} that a task is about into the outbox`,
       input: { task: TASK, message: OPTIONAL_TEXT, ...CHANGE },
-      output: json<QueuedChange>(),
+      output: json<PushedChange>(),
       role: "operator",
       grants: OWN_TASK,
       attachment: PACK,

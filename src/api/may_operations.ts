@@ -52,7 +52,7 @@ export interface CommitChecks {
   readonly state: CheckState | "none";
   /** How many checks stand so. */
   readonly counts: Readonly<Record<CheckState, number>>;
-  /** At most 100: the red ones first, then those that run. Names and addresses are from outside. */
+  /** At most 50: the red ones first, then those that run. Names and addresses are from outside. */
   readonly checks: readonly {
     readonly name: string;
     readonly state: CheckState;

@@ -10,7 +10,7 @@ import type { QueuedChange } from "../api/change_operations.ts";
 import { systemClock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import type { ForgeName } from "../base/forge_names.ts";
-import { packChange } from "../git/pack_change.ts";
+import { keepCommit, packChange } from "../git/pack_change.ts";
 import type { Context } from "./command.ts";
 import type { OptionDefinition } from "./option.ts";
 
@@ -41,6 +41,11 @@ export interface ChangePurpose {
 export interface HandedChange extends AsyncDisposable {
   readonly input: { readonly task: string; readonly start: string; readonly tree: string };
   readonly sending: { readonly attachment: Uint8Array<ArrayBuffer>; readonly signal: AbortSignal };
+  /**
+   * Keeps the commit that svc has made of it in the repository, where that can be written: it is queued
+   * whether or not.
+   */
+  keep(commit: { readonly commit: string; readonly object: string }): Promise<void>;
 }
 
 /**
@@ -63,15 +68,21 @@ export async function readChange(
   const { task, start } = await askFirst(client, purpose);
   if (all && start === undefined) await checkOwnDirectory(client, task);
   const of = all ? { all } as const : { commit };
-  const change = await packChange({ start: onto ?? start, of }, {
+  const host = {
     directory: Deno.cwd(),
     env: context.io.environment(),
     clock: systemClock,
     signal,
-  });
+  };
+  const change = await packChange({ start: onto ?? start, of }, host);
   return {
     input: { task, start: change.start, tree: change.tree },
     sending: { attachment: change.pack, signal },
+    async keep(commit) {
+      await keepCommit({ pack: change.pack, ...commit }, host).catch((error) => {
+        if (!(error instanceof AppError)) throw error;
+      });
+    },
     [Symbol.asyncDispose]: () => change[Symbol.asyncDispose](),
   };
 }

@@ -68,6 +68,8 @@ export interface CheckedChange extends AsyncDisposable {
   readBlob(id: string): Promise<Uint8Array<ArrayBuffer>>;
   /** Makes a commit of the tree; returns its id. The same commit has the same id. */
   commit(commit: NewCommit): Promise<string>;
+  /** The object of a commit made here, as git stores it. */
+  readCommit(id: string): Promise<string>;
   /** The objects that a repository with `start` lacks for a commit made here, in pieces of at most 1 MiB. */
   pack(commit: string): AsyncIterable<Uint8Array<ArrayBuffer>>;
   /** The change as a person reads it, in the form of `git diff`; control characters are as they are. */

@@ -86,8 +86,33 @@ export async function packChange(wanted: ChangeWanted, host: PackHost): Promise<
   return { ...change, [Symbol.asyncDispose]: () => removing };
 }
 
+/**
+ * Stores a commit that svc has made of a change, with the objects of the change, in the repository: on no
+ * branch, for the next change to begin at. A step in a sandbox cannot fetch it.
+ *
+ * @throws {AppError} `refused` if git does not take it.
+ */
+export async function keepCommit(
+  { pack, commit, object }: {
+    readonly pack: Uint8Array<ArrayBuffer>;
+    /** Id of the commit. */
+    readonly commit: string;
+    readonly object: string;
+  },
+  host: PackHost,
+): Promise<void> {
+  await using made = new AsyncDisposableStack();
+  const temporary = await Deno.makeTempDir({ prefix: "svc-change-" });
+  made.defer(() => Deno.remove(temporary, { recursive: true }));
+  const reader = new ChangeReader(temporary, host);
+  await reader.open();
+  await reader.keep({ pack, commit, object });
+}
+
 /** What one git gets. */
 interface GitGiven {
+  /** Whether new objects go into the repository. */
+  readonly keeps?: boolean;
   readonly input?: Uint8Array<ArrayBuffer>;
   readonly maxBytes?: number;
   /** Path of its index; absent for none: that of a large repository takes long to read. */
@@ -158,6 +183,13 @@ class ChangeReader {
     const objects = await this.#list(startTree, tree);
     const pack = await this.#pack([...new Set([start, startTree, tree, ...links, ...objects.ids])]);
     return { start, tree, pack };
+  }
+
+  async keep({ pack, commit, object }: Parameters<typeof keepCommit>[0]): Promise<void> {
+    await this.#git(["unpack-objects", "-q"], { input: pack, keeps: true });
+    const args = ["hash-object", "-t", "commit", "-w", "--stdin"];
+    const { out } = await this.#git(args, { input: utf8(object), keeps: true });
+    if (textOf(out).trim() !== commit) throw refused(`The object of commit ${commit} is another`);
   }
 
   /** The ids of objects by their names; `undefined` for one that is not there. */
@@ -289,7 +321,7 @@ class ChangeReader {
 
   async #run(
     args: readonly string[],
-    { in: cwd, input, maxBytes = MAX_BYTES, index = this.#noIndex }: GitGiven & {
+    { in: cwd, input, maxBytes = MAX_BYTES, index = this.#noIndex, keeps = false }: GitGiven & {
       readonly in: string;
     },
   ): Promise<ProgramOutput> {
@@ -298,7 +330,7 @@ class ChangeReader {
     for (const name of TOKENS) delete env[name];
     if (this.#repository.top !== "") {
       env["GIT_INDEX_FILE"] = index;
-      env["GIT_OBJECT_DIRECTORY"] = this.#objects;
+      if (!keeps) env["GIT_OBJECT_DIRECTORY"] = this.#objects;
     }
     const ended = await runProgram({
       line: ["git", ...SETTINGS.flatMap((setting) => ["-c", setting]), ...args],

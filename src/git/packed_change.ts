@@ -323,6 +323,10 @@ class OpenChange implements CheckedChange {
     return await makeCommit(this.#place, this.tree, commit);
   }
 
+  async readCommit(id: string): Promise<string> {
+    return new TextDecoder().decode(await this.#read(id, this.#limits.fileBytes));
+  }
+
   pack(commit: string): AsyncIterable<Uint8Array<ArrayBuffer>> {
     return packOf(this.#place, [commit, ...this.#newIds]);
   }

@@ -73,7 +73,12 @@ function changeTools(forge: ForgeName): readonly (readonly [name: string, tool: 
     [push, async (given, call) => {
       await using change = await call.step.packChange({ forge, output: "push" }, call);
       const asked = { ...given, ...change.input } as Input<typeof push>;
-      return answer(await call.client.callWith(push, asked, change.sending));
+      const { commit_object: _object, ...queued } = await call.client.callWith(
+        push,
+        asked,
+        change.sending,
+      );
+      return answer(queued);
     }],
   ];
 }

@@ -111,6 +111,36 @@ programTest("a step hands one more commit to the pull request of its event", asy
   match(await fake.git.run(REPOSITORY, "log", "-1", "--format=%s", "svc/fix-1"), /^Add a line$/);
 }, HOW);
 
+programTest("a second push of a step begins at the first, which nobody has fetched", async () => {
+  await using rig = await stepRig();
+  const { fake } = rig;
+  const first = await runStep(
+    rig,
+    WORKTREE,
+    "echo one >a\nsvc github pr create --all --title One --wait",
+  );
+  equal(first.state, "succeeded", first.printed);
+  const number = fake.pulls.pulls[0]?.number ?? 0;
+  await git(rig.clone.path, "fetch", "--quiet", "origin");
+  const { printed, state } = await runStep(
+    rig,
+    { ...WORKTREE, may: { push: { max: 2 } }, number, isPull: true },
+    `git checkout --quiet --detach origin/svc/fix-1
+     before=$(git rev-parse HEAD; git for-each-ref)
+     echo two >>a
+     pushed=$(svc github push --all --message Two --onto HEAD --wait -o json)
+     sha=$(printf '%s' "$pushed" | svc tool payload-extract --path sha)
+     echo three >>a
+     svc github push --all --message Three --onto "$sha" --wait
+     test "$before" = "$(git rev-parse HEAD; git for-each-ref)" && git log -1 --format=%s "$sha"`,
+  );
+  equal(state, "succeeded", printed);
+  match(printed, /\nTwo\n$/, "no branch has moved, and the commit is there");
+  const log = await fake.git.run(REPOSITORY, "log", "-3", "--format=%s", "svc/fix-1");
+  deepEqual(log.split("\n"), ["Three", "Two", "One"]);
+  equal(await fake.git.run(REPOSITORY, "show", "svc/fix-1:a"), "one\ntwo\nthree");
+}, HOW);
+
 const TRIED: readonly (readonly [name: string, given: StepGiven, script: string, says: RegExp])[] =
   [
     [

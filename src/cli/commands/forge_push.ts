@@ -16,7 +16,8 @@ export const commands: ForgeCommands = atForges((forge, { pull }) =>
   defineCommand({
     help: `Puts one more commit, with the change in the current working tree, onto the ${pull} ` +
       `that a task is about. The change has to begin at the newest commit of that ${pull}: ` +
-      `name it with --onto where the worktree began elsewhere. The workflow says in may.${forge}.push ` +
+      `name it with --onto where the worktree began elsewhere. The commit that svc makes stays in the ` +
+      `repository, on no branch, so that the next push can begin at it. The workflow says in may.${forge}.push ` +
       "what it may have. Inside a step, the task defaults to its own.",
     arguments: [OWN_TASK],
     options: [
@@ -39,7 +40,13 @@ export const commands: ForgeCommands = atForges((forge, { pull }) =>
             const purpose = { task, forge, output: "push" } as const;
             await using change = await readChange(context, { client, signal, purpose });
             const given = { ...change.input, ...defined({ message }) };
-            return await client.callWith(`${forge}.push`, given, change.sending);
+            const { commit_object: object, ...queued } = await client.callWith(
+              `${forge}.push`,
+              given,
+              change.sending,
+            );
+            await change.keep({ commit: queued.sha, object });
+            return queued;
           },
           queued: changeText,
           sent: ({ repository, branch, sha }) => `pushed ${sha} to ${branch} of ${repository}`,

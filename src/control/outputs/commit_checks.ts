@@ -32,7 +32,7 @@ export interface ChecksHost extends AnswerSources {
 }
 
 /** Most checks in an answer. */
-const MOST = 100;
+const MOST = 50;
 /** A task has fewer messages that count. */
 const MAX_MESSAGES = 1000;
 

@@ -75,7 +75,8 @@ export async function pushCommitOf(
       },
     };
     const { branch } = pull;
-    return { ...await queueCommit(draft, { change, commit, judged }, host), branch, base: null };
+    const queued = await queueCommit(draft, { change, commit, judged }, host);
+    return { ...queued, branch, base: null, commit_object: await change.readCommit(commit) };
   });
 }
 
