@@ -55,7 +55,6 @@ export function agentManifests(
     throw new AppError("usage", `--user takes ids such as ${EXAMPLE_USER}`);
   }
   const values: Readonly<Record<string, string>> = {
-    agent: JSON.stringify(agent) + (hasOutput ? "" : "\n      stdout: result"),
     clone: JSON.stringify(directory.path),
     repository: JSON.stringify(repository?.toLowerCase()),
     "user-id": users.map((user) => JSON.stringify(user)).join(", "),
@@ -63,8 +62,11 @@ export function agentManifests(
   const suffix = suffixOf(repository);
   return files.map(({ path, text }) => ({
     path,
-    text: text.replaceAll(/"<your-([a-z-]+)>"/g, (_, key) => values[key] ?? "")
-      .replaceAll(new RegExp(`(: ${pack.name}-(?:agent|fix|fix-ci))$`, "gm"), `$1${suffix}`)
+    text: text.replaceAll(/^( *)agent: "<your-agent>"$/gm, (_, indent) => {
+      const line = `${indent}agent: ${JSON.stringify(agent)}`;
+      return hasOutput ? line : `${line}\n${indent}stdout: result`;
+    }).replaceAll(/"<your-([a-z-]+)>"/g, (_, key) => values[key] ?? "")
+      .replaceAll(new RegExp(`(: ${pack.name}-(?:agent|fix|fix-ci|checks))$`, "gm"), `$1${suffix}`)
       .replace(
         /^( +connection: ).*$/m,
         (line, field) => connection === undefined ? line : field + connection,

@@ -20,6 +20,8 @@ import {
 } from "../../src/integrations/agent_workflow.ts";
 import { manifestsOf, packageNamed } from "../../src/integrations/packages.ts";
 import { readManifests } from "../../src/resources/read_manifests.ts";
+import { allSteps } from "../../src/resources/step_list.ts";
+import type { WorkflowSpec } from "../../src/resources/workflow.ts";
 import { AGENT_PACKAGES } from "../rigs/real_agents.ts";
 
 const USERS = [`U${"a".repeat(32)}`, `U${"b".repeat(32)}`];
@@ -39,13 +41,18 @@ const filled = (platform: string, more: Partial<AgentWorkflow> = {}) =>
     ...more,
   });
 
-/** The resources of one file of a platform, by kind. */
-function read(platform: string, more: Partial<AgentWorkflow> = {}, file = "answer") {
+/** The resources of one file of a platform. */
+function readAll(platform: string, more: Partial<AgentWorkflow> = {}, file = "answer") {
   const files = filled(platform, more).filter(({ path }) => path === `agent/${file}.yaml`)
     .map(({ path, text }) => ({ name: path, text }));
   const { resources, errors, warnings } = readManifests({ files, crds: [] });
   deepEqual({ errors, warnings }, { errors: [], warnings: [] });
-  return Object.fromEntries(resources.map((one) => [one.kind, one]));
+  return resources;
+}
+
+/** The resources of one file of a platform, by kind. */
+function read(platform: string, more: Partial<AgentWorkflow> = {}) {
+  return Object.fromEntries(readAll(platform, more).map((one) => [one.kind, one]));
 }
 
 Deno.test("an agent's workflow is for every agent of a package, and for those of users", () => {
@@ -96,19 +103,31 @@ Deno.test("what opens and mends pull requests is off at first, and in the same w
     "agent/fix.yaml",
   ]);
   for (const file of ["fix", "fix-ci"]) {
-    const { Workflow, Trigger } = read("github", {}, file);
     const name = `github-${file}-brightwater-tide.pool`;
+    const all = readAll("github", {}, file);
+    const Workflow = all.find(({ kind }) => kind === "Workflow");
+    const Trigger = all.find((one) => one.kind === "Trigger" && one.name === name);
     deepEqual([Workflow?.name, Trigger?.name], [name, name]);
     const { suspend, action } = Trigger?.spec as { suspend: boolean; action: object };
     equal(suspend, true);
     deepEqual(action, { workflow: name, workspace: "github-agent-brightwater-tide.pool" });
-    const { may, steps } = Workflow?.spec as {
-      may: { github: object };
-      steps: { agent?: string; may?: readonly string[] }[];
-    };
-    deepEqual(Object.keys(may.github), [file === "fix" ? "pull" : "push"]);
+    const { may } = Workflow?.spec as { may: { github: object } };
+    deepEqual(Object.keys(may.github), file === "fix" ? ["pull"] : ["push", "checks", "comment"]);
+    const steps = allSteps(Workflow?.spec as WorkflowSpec);
     const agents = steps.filter(({ agent }) => agent !== undefined);
     deepEqual(agents.map(({ may }) => may), [[]], "an agent has no output of its own");
+  }
+});
+
+Deno.test("what mends checks waits for the events of a trigger of its repository, which starts nothing", () => {
+  for (const hasOutput of [true, false]) {
+    const all = readAll("github", { hasOutput }, "fix-ci");
+    const steps = allSteps(all.find(({ kind }) => kind === "Workflow")?.spec as WorkflowSpec);
+    const name = "github-checks-brightwater-tide.pool";
+    equal(steps.find(({ id }) => id === "ci")?.waitFor?.trigger, name);
+    const waited = all.find((one) => one.name === name);
+    equal((waited?.spec as { action?: unknown } | undefined)?.action, undefined);
+    equal(steps.find(({ id }) => id === "fix")?.stdout, hasOutput ? undefined : "result");
   }
 });
 
