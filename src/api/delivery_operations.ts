@@ -45,6 +45,12 @@ export interface Explanation {
   }[];
   /** The steps whose waits it ended. */
   readonly ended_waits: readonly { readonly task_id: string; readonly step: string }[];
+  /** Open waits at its trigger that it has not ended: the nearest ones, at most 5, and why not. */
+  readonly missed_waits: readonly {
+    readonly task_id: string;
+    readonly step: string;
+    readonly why: string;
+  }[];
   /** Changes that would make the signature valid, most likely first. */
   readonly diagnoses: readonly { readonly cause: string; readonly message: string }[];
   readonly advice: readonly string[];

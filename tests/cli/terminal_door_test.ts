@@ -84,6 +84,7 @@ const EXPLAINED = {
   diagnoses: [{ cause: HOSTILE, message: HOSTILE }],
   advice: [HOSTILE],
   ended_waits: [{ task_id: HOSTILE, step: HOSTILE }],
+  missed_waits: [{ task_id: HOSTILE, step: HOSTILE, why: HOSTILE }],
 };
 
 const SANDBOX = {

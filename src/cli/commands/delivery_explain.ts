@@ -56,6 +56,9 @@ function toLines(found: Explanation): string[] {
       ),
     ]),
     ...found.ended_waits.map(({ task_id, step }) => `ended the wait ${step} of task/${task_id}`),
+    ...found.missed_waits.map(({ task_id, step, why }) =>
+      `does not end the wait ${step} of task/${task_id}: ${why}`
+    ),
     ...diagnoses.map(({ message }) => `would pass: ${message}`),
     ...advice.map((line) => `next: ${line}`),
   ];

@@ -17,6 +17,7 @@ import {
   type ExplainingHost,
   triggerNameOf,
 } from "../../intake/tools/explain.ts";
+import { missedWaits } from "../../intake/waits/missed_waits.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { ActiveTrigger, Triggers } from "../../intake/admission/triggers.ts";
 import { findStore, signingKeys } from "../../intake/pipeline/signing_keys.ts";
@@ -34,7 +35,10 @@ import type { RecordStore } from "../records/record_type.ts";
 
 /** The stored deliveries, and the triggers whose stages and keys explain them. */
 export interface ExplainHost extends ExplainingHost {
-  readonly store: RecordStore & KeyUseStore & Pick<WaitStore, "listWaitsOfDeliveries">;
+  readonly store:
+    & RecordStore
+    & KeyUseStore
+    & Pick<WaitStore, "listWaitsOfDeliveries" | "listWaits">;
   readonly keyUses: KeyUses;
   readonly clock: Clock;
   readonly secrets: KnownSecrets;
@@ -62,6 +66,7 @@ export async function explain(id: string, host: ExplainHost): Promise<Explanatio
     ...defined({ condition, source_event_id: event?.id }),
     ...explained,
     ended_waits: ended.map(({ taskId, step }) => ({ task_id: taskId, step })),
+    missed_waits: await missedBy(stored, trigger, host),
     diagnoses: diagnoses.map(({ cause, message }) => ({ cause, message })),
     advice: [
       ...advise(stored, trigger, host),
@@ -73,6 +78,22 @@ export async function explain(id: string, host: ExplainHost): Promise<Explanatio
     ],
   });
 }
+
+/** The open waits at its trigger that it has not ended, the nearest first. */
+async function missedBy(
+  stored: StoredDelivery,
+  trigger: ActiveTrigger | undefined,
+  { store, evaluator }: ExplainHost,
+): Promise<Explanation["missed_waits"]> {
+  if (trigger === undefined) return [];
+  const { project } = stored.delivery;
+  const waits = await store.listWaits({ project, kind: "event", limit: MOST_WAITS });
+  const missed = await missedWaits(stored, trigger, { waits, evaluator });
+  return missed.map(({ taskId, step, why }) => ({ task_id: taskId, step, why }));
+}
+
+/** Most open waits of a project that are looked at. */
+const MOST_WAITS = 1000;
 
 /** The outcome of each event; an event of a chat platform has a state of its own. */
 function eventsOf(delivery: Delivery, event: SourceEvent | undefined): EventSummary[] {
