@@ -63,6 +63,7 @@ orphans() { # orphans NAME value
   done
   seen=$pids
   if [ -n "$new" ]; then
+    settle $new
     for line in $(grep -Hzo -- "^$name=[0-9A-Za-z]*" $new 2>/dev/null | tr '\\000' ' '); do
       pid=\${line#/proc/}; pid=\${pid%%/*}
       tagged="$tagged $pid=\${line##*=}"

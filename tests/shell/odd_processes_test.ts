@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:ass
 import { systemClock } from "../../src/base/clock.ts";
 import { openProcessGroups, type ProcessGroups } from "../../src/shell/process_groups.ts";
 import { runShell, type ShellCommand, type ShellExit } from "../../src/shell/run_shell.ts";
-import { processRuns, untilFile } from "../helpers/until.ts";
+import { processRuns, until, untilFile } from "../helpers/until.ts";
 import { missing } from "../helpers/requirements.ts";
 import { eachShell } from "../helpers/shell_kinds.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
@@ -127,6 +127,11 @@ test("a process without its environment is found through another process of its 
 test("a process of the daemon's own group is ended alone", async ({ groups }) => {
   const mark = crypto.randomUUID().replaceAll("-", "");
   const child = new Deno.Command("sleep", { args: ["600"], env: { SVC_MARK: mark } }).spawn();
+  // The kernel says that it runs a moment before it shows its environment.
+  await until("its environment", async () => {
+    const environ = await Deno.readTextFile(`/proc/${child.pid}/environ`);
+    return environ.includes(mark) || undefined;
+  });
   await groups.endMarked("SVC_MARK", mark);
   const { code, signal } = await child.status;
   deepEqual({ code, signal }, { code: 137, signal: "SIGKILL" }); // and this process is still there
