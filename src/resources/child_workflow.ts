@@ -23,7 +23,7 @@ export const DEFAULT_PARALLEL = 4;
 export const MAX_ITEMS = 1000;
 
 /** The variables of an item, beside those of every step. */
-const OF_ITEM = ["item", "index"];
+export const ITEM_VARIABLES = ["item", "index"];
 
 const NAME = new RegExp(KEY_PATTERN);
 
@@ -85,7 +85,9 @@ export function textsExpressions(
 export function checkChild(step: ChildStep, at: FieldPath): Finding[] {
   if (step.workflow === undefined) return [];
   const { timeout, forEach, maxParallel } = step;
-  const known = forEach === undefined ? WORKFLOW_VARIABLES : [...WORKFLOW_VARIABLES, ...OF_ITEM];
+  const known = forEach === undefined
+    ? WORKFLOW_VARIABLES
+    : [...WORKFLOW_VARIABLES, ...ITEM_VARIABLES];
   const alone = forEach !== undefined || maxParallel === undefined
     ? []
     : [errorAt([...at, "maxParallel"], '"maxParallel" is for a step with "forEach"')];

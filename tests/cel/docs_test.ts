@@ -12,6 +12,7 @@ import { compileExpression, scopeOf } from "../../src/cel/expression.ts";
 import { findFaults, FUNCTIONS } from "../../src/cel/names.ts";
 import { WORKFLOW_VARIABLES } from "../../src/cel/template.ts";
 import { ROOT } from "../helpers/program.ts";
+import { ITEM_VARIABLES } from "../../src/resources/child_workflow.ts";
 
 const PAGE = Deno.readTextFileSync(join(ROOT, "docs/expressions.md"));
 
@@ -52,5 +53,8 @@ Deno.test("docs/expressions.md names every function there is, and no others", ()
 
 Deno.test("docs/expressions.md names every variable there is, and no others", () => {
   const named = rowsOf("Variables").flatMap(([name]) => codesIn(name));
-  deepEqual(named.toSorted(), [...WORKFLOW_VARIABLES, "payload_<field>"].toSorted());
+  deepEqual(
+    named.toSorted(),
+    [...WORKFLOW_VARIABLES, ...ITEM_VARIABLES, "payload_<field>"].toSorted(),
+  );
 });
