@@ -17,9 +17,9 @@ import { childrenOf } from "../child_plan.ts";
 import { inputsOf } from "./child_inputs.ts";
 import { cancelChildren } from "./children.ts";
 import type { PositionedStep } from "./prepare_attempt.ts";
-import { retryInRun, type TaskContext } from "./task_context.ts";
+import { refusal, retryInRun, type TaskContext } from "./task_context.ts";
 import { latest } from "./wait_parts.ts";
-import type { Waiting } from "./waiting.ts";
+import { dueAtOf, type Waiting } from "./waiting.ts";
 
 /** A step that starts a workflow. */
 type ChildStep = PositionedStep & { readonly workflow: string };
@@ -43,9 +43,9 @@ export async function startInStep(
     return { ...base, ...times, state: "failed", reason: asked.message, failure: "error" };
   }
   const started = await retryInRun(context, () => store.startChildren(asked));
-  const { end, openedAt, parts } = started.wait;
+  const { end, openedAt } = started.wait;
   if (end === undefined) {
-    const until = Math.min(...parts.map(({ dueAt }) => dueAt));
+    const until = dueAtOf(started.wait);
     const limit = placed.step.timeout === undefined ? "" : ` until ${rfc3339(until)}`;
     const reason = `waits for ${whichOf(started, placed)}${limit}`;
     return { state: "waiting", reason, until, openedAt };
@@ -81,7 +81,7 @@ async function askedFirst(
   const { timeout, forEach, maxParallel = DEFAULT_PARALLEL } = step;
   const all = await inputsOf(step, context);
   const first = all.slice(0, maxParallel).map((inputs, item) => ({ item, inputs }));
-  const place = { position: placed.position, round: roundOf(placed, context) };
+  const place = { position: placed.position, round: context.steps.roundOf(placed.position) };
   const starting = { task, plan, step: { ...step, workflow }, ...place };
   const secs = timeout === undefined ? undefined : findDurationSecs(timeout);
   const part: WaitPart = {
@@ -103,11 +103,15 @@ function waitOf(
 ): AskedWait {
   const { claimed: { task: { id: taskId, project } } } = context;
   const { position } = placed;
-  return { taskId, position, round: roundOf(placed, context), project, parts: [part], now };
+  return {
+    taskId,
+    position,
+    round: context.steps.roundOf(placed.position),
+    project,
+    parts: [part],
+    now,
+  };
 }
-
-const roundOf = ({ position }: Pick<ChildStep, "position">, { steps }: TaskContext) =>
-  steps.records[position]?.round ?? 1;
 
 /** Which tasks a step waits for. */
 function whichOf(
@@ -161,8 +165,3 @@ function resultOf(
 
 /** The outputs of an item; `null` of one that has not succeeded. */
 const resultOfItem = ({ state, outputs }: Child) => state === "succeeded" ? outputs : null;
-
-function refusal(error: unknown): AppError {
-  if (error instanceof AppError && error.code === "invalid") return error;
-  throw error;
-}
