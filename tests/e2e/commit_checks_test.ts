@@ -11,6 +11,7 @@ import { type FakeCheckRun, FakeChecks } from "../fakes/github_checks.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, secretStore } from "../helpers/manifests.ts";
 import { programTest } from "../helpers/program.ts";
+import { missing } from "../helpers/requirements.ts";
 import { gitLabFake } from "../rigs/forge_fakes.ts";
 
 const REPOSITORY = "brightwater/tidepool";
@@ -192,8 +193,8 @@ programTest("checks: without the right nothing is read", async (program) => {
   );
   const person = await daemon.svc(["github", "checks", id, "--commit", SHA]);
   match(person.stderr, /may\.github\.checks is not in Workflow "look"/);
-  const missing = await daemon.svc(["github", "checks", id]);
-  match(missing.stderr, /Give the whole id of a commit: --commit SHA/);
+  const unnamed = await daemon.svc(["github", "checks", id]);
+  match(unnamed.stderr, /Give the whole id of a commit: --commit SHA/);
   deepEqual(fake.calls.filter(({ path }) => path.includes("/commits/")), []);
 
   // A task of no event of GitHub has no repository, unless its workflow names one.
@@ -243,4 +244,4 @@ programTest("checks: at GitLab, the jobs of pipelines", async (program) => {
     "build failed",
     "test running",
   ]);
-});
+}, { skip: missing("git") });
