@@ -6,7 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
-import { findFile, untilFile } from "../helpers/until.ts";
+import { findFile, until, untilFile } from "../helpers/until.ts";
 import { type RunRig, runRig } from "../rigs/run_rig.ts";
 
 function test(name: string, body: (rig: RunRig) => Promise<void>): void {
@@ -103,7 +103,11 @@ spec: {command: 'cat > prompt.$SVC_ATTEMPT; echo > at.a; until [ -e go ]; do sle
   const killed = new AbortController();
   const stopped = rig.run(claimed, { stop: killed.signal });
   await untilFile(`${rig.workspace}/at.a`);
-  equal((await rig.task(id)).steps[0]?.readFrom, 0, "stored when it began");
+  // Stored when it has begun: a crash before that gives the messages again.
+  await until(
+    "what it was given",
+    async () => (await rig.task(id)).steps[0]?.readFrom === 0 || undefined,
+  );
   deepEqual(await unread(rig, id), []);
   killed.abort();
   equal((await stopped).state, "interrupted");
