@@ -47,6 +47,8 @@ const TASKS = 6;
 /** A question by its task and step, with what the person who answered it was told. */
 type Told = Map<string, "approved" | "rejected">;
 
+const later = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
 /** Answers every open question, each fourth of the second ones with a rejection. */
 async function answerAll(daemon: TestDaemon, told: Told): Promise<void> {
   using client = daemon.client();
@@ -77,6 +79,7 @@ longTest(
         await answerAll(daemon, told);
         const tasks = await daemon.tasks();
         if (tasks.every(({ state }) => ENDED.includes(state))) return;
+        await later(20);
       }
     };
     for (const [round, killAfterMs] of KILLS.entries()) {
@@ -90,9 +93,12 @@ longTest(
       });
       let isKilled = false;
       const answering = (async () => {
-        while (!isKilled) await answerAll(daemon, told);
+        while (!isKilled) {
+          await answerAll(daemon, told);
+          await later(5);
+        }
       })();
-      await new Promise((resolve) => setTimeout(resolve, killAfterMs));
+      await later(killAfterMs);
       await daemon.crash();
       isKilled = true;
       await Promise.all([...requests, answering]);
