@@ -29,7 +29,7 @@ export const READINESS_COLUMNS = `tasks.readiness, tasks.run_at,
   CASE WHEN tasks.state = 'pending' AND tasks.readiness = ${READINESS.delayed} AND EXISTS (
     SELECT 1 FROM rates WHERE rates.project = tasks.project AND rates."trigger" = tasks."trigger"
   ) THEN 1 ELSE 0 END AS is_rated,
-  CASE WHEN ${IS_PARKED} THEN (SELECT agent FROM turns AS turn WHERE ${IS_FIRST}) END AS agent,
+  CASE WHEN ${IS_PARKED} THEN (SELECT min(agent) FROM turns AS turn WHERE ${IS_FIRST}) END AS agent,
   CASE WHEN ${IS_PARKED} AND EXISTS (SELECT 1 FROM turns AS turn JOIN turns AS other
     ON other.project = turn.project AND other.agent = turn.agent AND other.session = turn.session
       AND other.state = 'held' WHERE ${IS_FIRST}) THEN 1 ELSE 0 END AS in_session,
@@ -39,7 +39,8 @@ export const READINESS_COLUMNS = `tasks.readiness, tasks.run_at,
     WHERE turns.task_id = tasks.id AND turns.state = 'limited') END AS budget_agent,
   CASE WHEN ${IS_PARKED} THEN ${FIRST_OPEN} END AS wait_position,
   CASE WHEN ${IS_PARKED} THEN (SELECT kind FROM waits AS first
-    WHERE first.task_id = tasks.id AND first.position = ${FIRST_OPEN}) END AS wait_kind`;
+    WHERE first.task_id = tasks.id AND first.position = ${FIRST_OPEN} AND first.state = 'open'
+    ORDER BY first.part LIMIT 1) END AS wait_kind`;
 
 /**
  * Most tasks that are counted in one limit, so that a list costs the same however many there are.

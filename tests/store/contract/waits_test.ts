@@ -7,7 +7,7 @@
 
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import type { Store } from "../../../src/store/store.ts";
-import type { Wait } from "../../../src/store/wait_records.ts";
+import type { Wait, WaitPart } from "../../../src/store/wait_records.ts";
 import { accept, countsOf, step, taskIdOf } from "../../helpers/store_records.ts";
 import { ask, standing } from "./agent_tasks.ts";
 import { eachStore, numberOf, range } from "./each_store.ts";
@@ -180,6 +180,33 @@ eachStore("the first part of a wait that comes ends it, once in a round", async 
   equal((await store.openWait({ ...asked, round: 3, now: T0 + SEC })).end, undefined);
   deepEqual(await store.endWait(ending), { is: "over" }, "the newest round");
 });
+
+eachStore(
+  "a task is listed that waits in its second round, for the first of several",
+  async (store) => {
+    await running(store, 1);
+    const taskId = taskIdOf(1);
+    const inRound = (round: number, kinds: readonly WaitPart["kind"][]) =>
+      store.openWait({
+        taskId,
+        position: 0,
+        round,
+        project: "default",
+        parts: kinds.map((kind) => ({ kind, dueAt: T0 + HOUR, isRelative: false })),
+        now: T0,
+      });
+    await inRound(1, ["message", "time"]);
+    await store.endWait({ taskId, position: 0, round: 1, end: BY_ADA, now: T0 });
+    await inRound(2, ["event", "time"]);
+    await park(store, 1);
+    const [task] = await store.listTasks({ limit: 9 });
+    deepEqual(task?.readiness, {
+      is: "waiting",
+      until: T0 + HOUR,
+      wait: { position: 0, kind: "event" },
+    });
+  },
+);
 
 eachStore("a wait ends once, whoever ends it, and its task goes on", async (store) => {
   await running(store, 1);
