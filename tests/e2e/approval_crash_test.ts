@@ -38,7 +38,7 @@ const SHIP: Manifest = {
   },
 };
 
-/** Milliseconds after which each daemon is killed, counted from its first requests. */
+/** Milliseconds after which each daemon is killed, counted from its first answer. */
 const KILLS = [10, 30, 60, 90, 120, 160, 210, 280, 360, 480];
 const ENDED = ["succeeded", "failed", "cancelled"];
 /** Tasks of each daemon. */
@@ -98,6 +98,7 @@ longTest(
           await later(5);
         }
       })();
+      await Promise.race(requests);
       await later(killAfterMs);
       await daemon.crash();
       isKilled = true;
