@@ -82,7 +82,10 @@ export const JOB_FUNCTIONS = `
             AND EXISTS (SELECT 1 FROM svc.nodes WHERE nodes.id = tasks.node)
           THEN json_build_array(tasks.node)::text ELSE plans.nodes END AS nodes,
           (SELECT name FROM svc.resources WHERE ${LIMITING} AND name = tasks.project) AS only_project
-        FROM svc.tasks JOIN svc.plans ON hash = plan_hash WHERE tasks.id = ANY (ids)
+        FROM unnest(ids) AS wanted(id)
+          -- Each by its key: planned while there are few tasks, \`= ANY\` would read all of them.
+          CROSS JOIN LATERAL (SELECT * FROM svc.tasks WHERE tasks.id = wanted.id OFFSET 0) AS tasks
+          JOIN svc.plans ON hash = plan_hash
       ) AS known $$;
   -- Adds a job for each of these tasks, which are ready.
   CREATE OR REPLACE FUNCTION svc.jobs_add(ids text[]) RETURNS void LANGUAGE plpgsql AS $$
