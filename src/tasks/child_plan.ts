@@ -39,10 +39,12 @@ export function childrenOf(
   const action = { workflow: step.workflow, workspace, ...defined({ goal: plan.goal }) };
   const planned = new Planner(catalog).planFor(project, action, plan.source);
   const found = catalog.find<WorkspaceSpec>("Workspace", project, workspace);
+  const parsed = planned.plan === undefined ? undefined : JSON.parse(planned.plan.json) as Plan;
   const children = given.map(({ item, inputs }) => ({
     item,
     task: {
-      ...withInputs(planned, { inputs, sharedAbove }),
+      ...planned,
+      ...defined({ plan: parsed && stored({ ...parsed, inputs, sharedAbove }) }),
       id: eventId(now, JSON.stringify(["child", parentId, position, round, item])),
       project,
       trigger,
@@ -53,12 +55,7 @@ export function childrenOf(
   return { children, isShared: childIsShared, sharedAbove };
 }
 
-function withInputs(
-  planned: PlannedTask,
-  more: Required<Pick<Plan, "inputs" | "sharedAbove">>,
-): PlannedTask {
-  if (planned.plan === undefined) return planned;
-  const plan: Plan = { ...JSON.parse(planned.plan.json), ...more };
+function stored(plan: Plan): NonNullable<PlannedTask["plan"]> {
   const json = JSON.stringify(plan);
-  return { ...planned, plan: { hash: sha256Hex(json), json } };
+  return { hash: sha256Hex(json), json };
 }

@@ -179,7 +179,8 @@ export class Planner {
 
   /**
    * Whether the tasks of this trigger, or those that their steps start, may read the variable `signed`, or
-   * ask for four eyes, for which it has to be known who sent the event. It may say so without need, but never misses a task that does.
+   * ask for four eyes, for which it has to be known who sent the event. It may say so without need, but
+   * never misses a task that does.
    */
   readsSigned(trigger: Resource<TriggerSpec>): boolean {
     const { plan } = this.plan(trigger);

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { plannedSteps } from "../resources/step_list.ts";
 import { partsOf, subjectOf } from "../resources/wait_for.ts";
 import type { Plan, PlannedStep } from "./plan.ts";
 
@@ -30,8 +31,8 @@ export function readingOf({ agent, run, prompt }: PlannedStep): Reading {
 }
 
 /** Whether a task with this plan can read messages: one of its steps does, or waits for one. */
-export function readsMessages({ steps, finally: last = [] }: Plan): boolean {
-  return [...steps, ...last].some((step) =>
+export function readsMessages(plan: Plan): boolean {
+  return plannedSteps(plan).some((step) =>
     readingOf(step) !== "nothing" ||
     step.waitFor !== undefined &&
       partsOf(step.waitFor).some((part) => subjectOf(part) === "message")

@@ -20,6 +20,7 @@ import type { Admitted, Delivery, EventDecision } from "../../store/delivery_rec
 import type { NewTask, TaskNames } from "../../store/task_records.ts";
 import { suspendedSince } from "../../resources/trigger.ts";
 import { conversationOf } from "./conversation.ts";
+import { keyText } from "./key_text.ts";
 import { limitsOf } from "./limits.ts";
 import type { Planner } from "../../tasks/plan.ts";
 import type { ActiveTrigger } from "./triggers.ts";
@@ -224,17 +225,6 @@ async function evaluatedKey(
   if (key !== "") return { key };
   const why = result.ok ? "gave no text" : `failed: ${result.error}`;
   return { note: `not deduplicated, idempotencyKey ${why}` };
-}
-
-/**
- * A text, or the decimal text of a number; empty for anything else. Empty also for a number beyond the
- * safe integers: several ids would become the same double, and their events duplicates.
- */
-function keyText(value: unknown): string {
-  if (typeof value === "string") return value;
-  if (typeof value === "bigint") return value.toString();
-  if (typeof value !== "number" || !Number.isFinite(value)) return "";
-  return Number.isInteger(value) && !Number.isSafeInteger(value) ? "" : String(value);
 }
 
 /** The variables of an event in conditions and templates; with `signed` if `withSigned`. */

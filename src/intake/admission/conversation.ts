@@ -14,6 +14,7 @@ import type { Scope } from "../../cel/expression.ts";
 import { renderTemplate } from "../../cel/template.ts";
 import { conversationName } from "../../resources/conversation.ts";
 import type { EventConversation } from "../../store/task_records.ts";
+import { keyText } from "./key_text.ts";
 import type { ActiveTrigger } from "./triggers.ts";
 
 /** The conversation of an event, or why it has none although it should. */
@@ -59,7 +60,7 @@ async function evaluated(
   const spec = resource.spec.conversation;
   if (conversation === undefined || spec === undefined) return NONE;
   const result = await evaluator.evaluate(conversation.key, scope);
-  const key = result.ok ? keyText(result.value) : "";
+  const key = result.ok ? keyText(result.value).toWellFormed() : "";
   const why = !result.ok
     ? `failed: ${result.error}`
     : key === ""
@@ -108,9 +109,4 @@ async function textOf(
     if (!(error instanceof AppError) || error.code !== "invalid") throw error;
     return { text: "", note: `conversation.text failed: ${error.message}` };
   }
-}
-
-function keyText(value: unknown): string {
-  if (typeof value === "string") return value.toWellFormed();
-  return typeof value === "number" || typeof value === "bigint" ? String(value) : "";
 }

@@ -1,7 +1,7 @@
 /**
  * Tells the steps that wait for child tasks how these have ended, after the next of their items have got
- * their tasks. The end of a child is told when it is
- * handled (`intake/task.ts`); what a crash or another daemon has lost is looked for once a minute.
+ * their tasks. The end of a child is told when it is handled (`intake/task.ts`); what a crash or another
+ * daemon has lost is looked for once a minute.
  *
  * @module
  */

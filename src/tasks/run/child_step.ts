@@ -96,21 +96,12 @@ async function askedFirst(
 }
 
 function waitOf(
-  placed: Pick<ChildStep, "position">,
+  { position }: Pick<ChildStep, "position">,
   part: WaitPart,
   now: number,
-  context: TaskContext,
+  { claimed: { task: { id: taskId, project } }, steps }: TaskContext,
 ): AskedWait {
-  const { claimed: { task: { id: taskId, project } } } = context;
-  const { position } = placed;
-  return {
-    taskId,
-    position,
-    round: context.steps.roundOf(placed.position),
-    project,
-    parts: [part],
-    now,
-  };
+  return { taskId, position, round: steps.roundOf(position), project, parts: [part], now };
 }
 
 /** Which tasks a step waits for. */
