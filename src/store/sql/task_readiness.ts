@@ -40,7 +40,7 @@ export const READINESS_COLUMNS = `tasks.readiness, tasks.run_at,
   CASE WHEN ${IS_PARKED} THEN ${FIRST_OPEN} END AS wait_position,
   CASE WHEN ${IS_PARKED} THEN (SELECT kind FROM waits AS first
     WHERE first.task_id = tasks.id AND first.position = ${FIRST_OPEN} AND first.state = 'open'
-    ORDER BY first.part LIMIT 1) END AS wait_kind`;
+    ORDER BY first.round, first.part LIMIT 1) END AS wait_kind`;
 
 /**
  * Most tasks that are counted in one limit, so that a list costs the same however many there are.
