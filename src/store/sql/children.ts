@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import type {
   AskedChildren,
   Child,
@@ -65,12 +66,11 @@ async (
     return { wait: opened, children: before, made: [] };
   }
   const above = await findAbove(db, asked.taskId);
-  const refused = await whyRefused(db, above, { next, isShared, sharedAbove });
-  if (refused !== undefined) return await endBy({ refused });
-  const shared = new Set(sharedAbove);
-  for (const { item, task } of next) {
-    const { room } = roomOf(task, { isShared, above, shared }) as { readonly room: string };
-    const child = room === "above" ? withoutLimit(task) : task;
+  const why = await whyNoMore(db, above, next.length);
+  if (why !== undefined) return await endBy({ refused: why });
+  const placed = placeChildren(next, above, { isShared, sharedAbove });
+  if ("refused" in placed) return await endBy(placed);
+  for (const { item, task: child } of placed.children) {
     await insertChild(db, changeTasks, { child, item, place, above, now: asked.now });
   }
   return {
@@ -125,42 +125,35 @@ async function findAbove(db: SqlSession, taskId: string): Promise<Above> {
   return { tasks, rootId };
 }
 
-async function whyRefused(
+/** Why a task may have no more children; `undefined` if it may. */
+async function whyNoMore(
   db: SqlSession,
-  above: Above,
-  { next, isShared, sharedAbove }: {
-    readonly next: readonly NewChild[];
-    readonly isShared: boolean;
-    readonly sharedAbove: readonly string[];
-  },
+  { tasks, rootId }: Above,
+  more: number,
 ): Promise<string | undefined> {
-  const row = await db.get("SELECT count(*) AS n FROM tasks WHERE root_id = ?", above.rootId);
-  const why = whyNoChild({
-    level: above.tasks.length - 1,
-    below: number(row ?? { n: 0 }, "n"),
-    more: next.length,
-  });
-  if (why !== undefined) return why;
-  const shared = new Set(sharedAbove);
-  const rooms = next.map(({ task }) => roomOf(task, { isShared, above, shared }));
-  return rooms.flatMap((room) => "refused" in room ? room.refused : [])[0];
+  const row = await db.get("SELECT count(*) AS n FROM tasks WHERE root_id = ?", rootId);
+  return whyNoChild({ level: tasks.length - 1, below: number(row ?? { n: 0 }, "n"), more });
 }
 
-function roomOf(
-  { workspace, workspaceMax }: NewTask,
-  { isShared, above, shared }: {
-    readonly isShared: boolean;
-    readonly above: Above;
-    readonly shared: ReadonlySet<string>;
-  },
-) {
-  const taken = above.tasks.map((task): TakenRoom => ({
-    workspace: task.workspace,
-    isShared: shared.has(task.workspace),
-    ...task.max === undefined ? {} : { max: task.max },
+/** The children, of which those that run in the room of a task above have no limit; why not, instead. */
+function placeChildren(
+  next: readonly NewChild[],
+  { tasks }: Above,
+  { isShared, sharedAbove }: Pick<AskedChildren, "isShared" | "sharedAbove">,
+): { readonly children: readonly NewChild[] } | { readonly refused: string } {
+  const taken = tasks.map(({ workspace, max }): TakenRoom => ({
+    workspace,
+    isShared: sharedAbove.includes(workspace),
+    ...defined({ max }),
   }));
-  const limit = workspaceMax === undefined ? {} : { max: workspaceMax };
-  return decideRoom({ workspace, isShared, ...limit }, taken);
+  const children: NewChild[] = [];
+  for (const { item, task } of next) {
+    const { workspace, workspaceMax: max } = task;
+    const decision = decideRoom({ workspace, isShared, ...defined({ max }) }, taken);
+    if ("refused" in decision) return decision;
+    children.push({ item, task: decision.room === "above" ? withoutLimit(task) : task });
+  }
+  return { children };
 }
 
 const withoutLimit = ({ workspaceMax: _, ...task }: NewTask): NewTask => task;

@@ -26,12 +26,6 @@ async (db: Db, changeTasks: ChangeTasks, retry: RetryOf): Promise<Task> => {
   // Only now that the task is locked: deleting its payload takes that lock, too.
   await checkPayload(db, retry.of);
   await bindRetry(db, retry);
-  await db.run(
-    `UPDATE tasks SET root_id = (SELECT old.root_id FROM tasks AS old WHERE old.id = ?1)
-     WHERE id = ?2 AND parent_id IS NOT NULL`,
-    retry.of,
-    retry.id,
-  );
   await goOnWithRetry(db, retry);
   const [task] = await findTasks(db, retry.id);
   if (task === undefined) throw new Error(`Task ${retry.id} was not stored`);

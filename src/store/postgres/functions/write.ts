@@ -94,12 +94,12 @@ BEGIN
   IF made.retries IS NOT NULL THEN
     INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
       plan_hash, payload, created_at, parent_id, retry_of, depth, directory, node, readiness, gate,
-      gate_max, workspace_max, priority, conversation, retried_by)
+      gate_max, workspace_max, priority, conversation, retried_by, root_id)
     SELECT one.id, old.project, old."trigger", coalesce(one.workflow, old.workflow), one.workspace,
       'pending', '', old.delivery_id, one.plan_hash, old.payload, one.created_at, old.parent_id,
       old.id, old.depth, CASE WHEN one.keeps_directory THEN old.directory END,
       CASE WHEN one.stays_on_node THEN old.node ELSE '' END, one.readiness, old.gate, old.gate_max,
-      one.workspace_max, old.priority, old.conversation, one.retried_by
+      one.workspace_max, old.priority, old.conversation, one.retried_by, old.root_id
     FROM json_to_recordset(made.retries) AS one(id text, "of" text, workflow text, workspace text,
       workspace_max bigint, plan_hash text, created_at bigint, keeps_directory boolean,
       stays_on_node boolean, readiness bigint, retried_by text)

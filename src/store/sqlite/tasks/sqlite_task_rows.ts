@@ -163,10 +163,10 @@ export class SqliteTaskRows implements TaskRows {
     this.db.run(
       `INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
          plan_hash, payload, created_at, parent_id, retry_of, depth, directory, readiness, gate,
-         gate_max, workspace_max, priority, conversation, retried_by)
+         gate_max, workspace_max, priority, conversation, retried_by, root_id)
        SELECT ?1, project, "trigger", COALESCE(?2, workflow), ?3, 'pending', '', delivery_id, ?4,
          payload, ?5, parent_id, id, depth, CASE WHEN ?6 = 1 THEN directory END, ?7, gate, gate_max,
-         ?8, priority, conversation, ?10
+         ?8, priority, conversation, ?10, root_id
        FROM tasks WHERE id = ?9`,
       retry.id,
       retry.planned?.workflow ?? null,
