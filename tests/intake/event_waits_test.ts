@@ -89,7 +89,7 @@ const AT_ONCE = 20;
 
 for (const hints of [true, false]) {
   const how = hints ? "" : ", and no hint arrives";
-  Deno.test(`${TIMES.count} events come just before and after a wait opens${how}: none is missed${TIMES.inName}`, async () => {
+  Deno.test(`events come just before and after a wait opens${how}: none is missed${TIMES.inName}`, async () => {
     await using rig = await sourceRig(MANIFEST);
     await using opener = new EventWaits(rig.host);
     if (hints) opener.start();
