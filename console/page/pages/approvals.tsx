@@ -60,9 +60,7 @@ function progressOf({ answers, need }: ApprovalView): string {
 /** How many answers are missing, and whose can be among them: `1 of bob, @ops`. */
 function missingIn({ answers, need, by }: ApprovalView): string {
   const approved = answers.filter(({ answer }) => answer === "approved");
-  const left = by.filter((entry) =>
-    !approved.some(({ by: who }) => who === entry || who.startsWith(`${entry} (`))
-  );
+  const left = by.filter((entry) => !approved.some(({ person }) => person === entry));
   return `${need - approved.length} of ${left.join(", ")}`;
 }
 

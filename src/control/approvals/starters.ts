@@ -53,25 +53,27 @@ export async function findStarters(taskId: string, host: StartersHost): Promise<
   return found;
 }
 
-async function ofDelivery(id: string, { store, catalog }: StartersHost): Promise<Starter[]> {
-  const stored = await store.readDelivery(id);
+async function ofDelivery(id: string, host: StartersHost): Promise<Starter[]> {
+  const stored = await host.store.readDelivery(id);
   if (stored === undefined) return [{ did: "started", called: `the one who sent delivery ${id}` }];
-  const { delivery } = stored;
-  const { redeliveryOf, by } = delivery.detail;
-  const isByHand = delivery.source === MANUAL;
-  if (redeliveryOf === undefined && isByHand && by !== undefined) {
-    return [{ did: "started", ...by }];
-  }
+  const { source, detail: { redeliveryOf, by } } = stored.delivery;
+  if (redeliveryOf === undefined) return sendersOf(stored, host.catalog);
   const { called = `the one who redelivered delivery ${redeliveryOf}`, person } = by ?? {};
-  const again: Starter[] = redeliveryOf === undefined
-    ? []
-    : [{ did: "redelivered", called, ...defined({ person }) }];
+  const again: Starter = { did: "redelivered", called, ...defined({ person }) };
   // Who fired it by hand is known of the first delivery.
-  if (redeliveryOf !== undefined && isByHand) {
-    return [...again, ...await ofDelivery(redeliveryOf, { store, catalog })];
-  }
-  if (OF_NOBODY.has(delivery.source)) return again;
-  return [...again, senderOf(stored, catalog)];
+  const first = source === MANUAL
+    ? await ofDelivery(redeliveryOf, host)
+    : sendersOf(stored, host.catalog);
+  return [again, ...first];
+}
+
+/** Who sent the event of a delivery; nobody where what svc sees or when it fires was applied. */
+function sendersOf(stored: StoredDelivery, catalog: Catalog): Starter[] {
+  const { source, detail: { by } } = stored.delivery;
+  if (OF_NOBODY.has(source)) return [];
+  return [
+    source === MANUAL && by !== undefined ? { did: "started", ...by } : senderOf(stored, catalog),
+  ];
 }
 
 function senderOf(stored: StoredDelivery, catalog: Catalog): Starter {

@@ -74,32 +74,37 @@ export function Troubles({ title, troubles, error, count, all }: {
       {error !== undefined && <Problem error={error} />}
       {troubles.length > 0 && (
         <ul>
-          {troubles.slice(0, SHOWN).map(({ latest, count }) => (
-            <li key={latest.key}>
-              <span class="what">
-                {latest.to === undefined
-                  ? (
-                    <code>
-                      <Text value={latest.what} cell />
-                    </code>
-                  )
-                  : (
-                    <Link to={latest.to}>
-                      <Text value={latest.what} cell />
-                    </Link>
-                  )}
-                {latest.of !== "" && <span class="faint">{latest.of}</span>}
-              </span>
-              <span class="why">
-                {typeof latest.why === "string" ? <Text value={latest.why} cell /> : latest.why}
-              </span>
-              <span class="times">{count > 1 && <span class="count">{count} times</span>}</span>
-              <span class="faint when">{latest.at !== null && <Ago at={latest.at} bare />}</span>
-            </li>
-          ))}
+          {troubles.slice(0, SHOWN).map((one) => <Line key={one.latest.key} trouble={one} />)}
           {troubles.length > SHOWN && <li class="faint">{troubles.length - SHOWN} other causes</li>}
         </ul>
       )}
     </section>
+  );
+}
+
+/** A trouble, or anything else that is listed like one, as an item of a list. */
+export function Line({ trouble: { latest, count } }: { readonly trouble: Trouble }) {
+  return (
+    <li>
+      <span class="what">
+        {latest.to === undefined
+          ? (
+            <code>
+              <Text value={latest.what} cell />
+            </code>
+          )
+          : (
+            <Link to={latest.to}>
+              <Text value={latest.what} cell />
+            </Link>
+          )}
+        {latest.of !== "" && <span class="faint">{latest.of}</span>}
+      </span>
+      <span class="why">
+        {typeof latest.why === "string" ? <Text value={latest.why} cell /> : latest.why}
+      </span>
+      <span class="times">{count > 1 && <span class="count">{count} times</span>}</span>
+      <span class="faint when">{latest.at !== null && <Ago at={latest.at} bare />}</span>
+    </li>
   );
 }

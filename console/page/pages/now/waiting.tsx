@@ -7,8 +7,7 @@
 import type { TaskRecord } from "../../../../src/api/records.ts";
 import { useRecords } from "../../data/records.ts";
 import { Link } from "../../parts/link.tsx";
-import { Text } from "../../parts/text.tsx";
-import { Ago } from "../../parts/time.tsx";
+import { Line } from "./troubles.tsx";
 
 /** Tasks that are shown: the others are listed. */
 const SHOWN = 5;
@@ -27,22 +26,10 @@ export function Waiting() {
         <Link to={["tasks"]} filters={{ state: "waiting" }}>Show all</Link>
       </div>
       <ul>
-        {items.slice(0, SHOWN).map(({ id, workflow, reason, created_at }) => (
-          <li key={id}>
-            <span class="what">
-              <Link to={["task", id]}>
-                <Text value={workflow} cell />
-              </Link>
-            </span>
-            <span class="why">
-              <Text value={reason} cell />
-            </span>
-            <span class="times" />
-            <span class="faint when">
-              <Ago at={created_at} bare />
-            </span>
-          </li>
-        ))}
+        {items.slice(0, SHOWN).map(({ id, workflow, reason, created_at }) => {
+          const latest = { what: workflow, of: "", why: reason, to: ["task", id], at: created_at };
+          return <Line key={id} trouble={{ latest: { ...latest, key: id }, count: 1 }} />;
+        })}
       </ul>
     </section>
   );
