@@ -8,16 +8,17 @@
 import type { CheckState } from "../../base/forge_names.ts";
 import { type JsonObject, objectIn, textIn } from "../../base/json.ts";
 import { apiUrlOf } from "../../resources/connection.ts";
-import { type ForgeChecks, type FoundCheck, mustBeOk, type RepositoryHost } from "../api/forge.ts";
-import { pagesOf } from "../api/pages.ts";
+import type { ForgeChecks, FoundCheck, RepositoryHost } from "../api/forge.ts";
+import { itemsOf, newestBy } from "../api/item_lists.ts";
 import { nameOf } from "../api/platform_name.ts";
 import { pageIn } from "../api/repository_reads.ts";
-import type { RestData } from "../api/rest.ts";
+import type { RestFailure } from "../api/rest.ts";
 import { isGitea } from "./hooks.ts";
 
-/** Pages of one list; each check run holds texts of up to 128 KiB. */
+/** Pages of one list, and check runs on a page: each holds texts of up to 128 KiB. */
 const PAGES = { pages: 20, withinMs: 60_000 };
-const RUNS = { items: 50, maxBytes: 32 * 1024 * 1024 };
+const MAX_BYTES = 32 * 1024 * 1024;
+const RUNS = 50;
 
 /** What GitHub counts as passed; any other end of a check run, also an unknown one, is red. */
 const PASSED: ReadonlySet<unknown> = new Set(["success", "neutral", "skipped"]);
@@ -27,19 +28,23 @@ export function gitHubChecks({ connection, repository, call, clock }: Repository
   const path = `/repos/${repository}`;
   const isOther = isGitea(apiUrlOf(connection.spec));
   const own = connection.spec.github?.app?.id;
+  const reading = { call, clock, most: PAGES, maxBytes: MAX_BYTES, isAbsent: isNoCommit };
   return {
     async checksOf(sha) {
       const commit = `${path}/commits/${sha}`;
-      const statuses = await itemsOf(`${commit}/statuses`);
+      const most = `${isOther ? "limit" : "per_page"}=100`;
+      const statuses = await itemsOf(`${commit}/statuses?${most}`, reading);
       if (statuses === undefined) return undefined;
-      const found = newestStatuses(statuses);
+      const found = checksOfStatuses(statuses);
       if (isOther) return found;
-      const suites = await itemsOf(`${commit}/check-suites`, "check_suites");
+      const member = "check_suites";
+      const suites = await itemsOf(`${commit}/check-suites?${most}`, { ...reading, member });
       if (suites === undefined) return undefined;
       if (suites.length === 0) return found;
       const replaced = await replacedSuites(sha);
       const counted = suites.filter(({ id }) => !replaced.has(id));
-      const runs = await itemsOf(`${commit}/check-runs`, "check_runs", RUNS.items) ?? [];
+      const ofSuites = `${commit}/check-runs?per_page=${RUNS}`;
+      const runs = await itemsOf(ofSuites, { ...reading, member: "check_runs" }) ?? [];
       const bySuite = Map.groupBy(runs, (run) => objectIn(run["check_suite"])["id"]);
       return [
         ...counted.flatMap((suite) =>
@@ -50,59 +55,24 @@ export function gitHubChecks({ connection, repository, call, clock }: Repository
     },
   };
 
-  /** All items of a list, which is the answer or a member of it; `undefined` if there is no such commit. */
-  async function itemsOf(
-    list: string,
-    member?: string,
-    items = 100,
-  ): Promise<readonly JsonObject[] | undefined> {
-    let isGone = false;
-    const read = async (path: string): Promise<Partial<RestData>> => {
-      const answer = await call({ path, maxBytes: RUNS.maxBytes });
-      isGone = !answer.ok && (answer.status === 404 || answer.status === 422);
-      return isGone ? {} : mustBeOk(answer);
-    };
-    const found: JsonObject[] = [];
-    for await (const { data } of pagesOf(pageOf(list, items), { read, clock, most: PAGES })) {
-      found.push(...listIn(member === undefined ? data : objectIn(data)[member]));
-    }
-    return isGone ? undefined : found;
-  }
-
-  function pageOf(list: string, items: number): string {
-    return `${list}?${isOther ? "limit" : "per_page"}=${items}`;
-  }
-
   /**
    * The suites of runs of GitHub Actions that a newer run of the same workflow has replaced: started by
    * the same event on the same branch. A token that may not see runs finds none, so all of them count.
    */
   async function replacedSuites(sha: string): Promise<ReadonlySet<unknown>> {
-    const newest = new Map<string, { readonly run: number; readonly suite: unknown }>();
-    const replaced = new Set<unknown>();
-    const read = async (path: string): Promise<Partial<RestData>> => {
-      const answer = await call({ path });
-      const isHidden = !answer.ok && answer.kind === "refused" &&
-        (answer.status === 403 || answer.status === 404);
-      return isHidden ? {} : mustBeOk(answer);
-    };
     const first = `${path}/actions/runs?head_sha=${sha}&per_page=100`;
-    for await (const { data } of pagesOf(first, { read, clock, most: PAGES })) {
-      for (const one of listIn(objectIn(data)["workflow_runs"])) {
-        const { id: run, workflow_id: workflow, event, head_branch, check_suite_id: suite } = one;
-        if (typeof run !== "number") continue;
-        const key = JSON.stringify([workflow, event, head_branch]);
-        const known = newest.get(key);
-        const isNewer = known === undefined || known.run < run;
-        if (known !== undefined) replaced.add(isNewer ? known.suite : suite);
-        if (isNewer) newest.set(key, { run, suite });
-      }
-    }
-    return replaced;
+    const runs =
+      await itemsOf(first, { ...reading, member: "workflow_runs", isAbsent: isHidden }) ?? [];
+    const newest = new Set(
+      newestBy(runs, ({ workflow_id, event, head_branch }) => [workflow_id, event, head_branch]),
+    );
+    return new Set(runs.filter((run) => !newest.has(run)).map((run) => run["check_suite_id"]));
   }
 }
 
-const listIn = (data: unknown) => Array.isArray(data) ? data.map(objectIn) : [];
+const isNoCommit = ({ status }: RestFailure) => status === 404 || status === 422;
+const isHidden = ({ kind, status }: RestFailure) =>
+  kind === "refused" && (status === 403 || status === 404);
 
 function checkOfRun(
   { name, status, conclusion, html_url: url, app }: JsonObject,
@@ -134,16 +104,10 @@ const STATUSES: Readonly<Record<string, CheckState>> = {
   pending: "pending",
 };
 
-/** The newest status of each context. */
-function newestStatuses(statuses: readonly JsonObject[]): readonly FoundCheck[] {
-  const newest = new Map<unknown, JsonObject>();
-  for (const status of statuses) {
-    const known = newest.get(status["context"]);
-    if (known === undefined || Number(known["id"]) < Number(status["id"])) {
-      newest.set(status["context"], status);
-    }
-  }
-  return [...newest.values()].map(({ context, state, status, target_url: url }) => {
+/** What the newest status of each context says. */
+function checksOfStatuses(statuses: readonly JsonObject[]): readonly FoundCheck[] {
+  const newest = newestBy(statuses, ({ context }) => [context]);
+  return newest.map(({ context, state, status, target_url: url }) => {
     const said = textIn(state ?? status); // Gitea
     const known = Object.hasOwn(STATUSES, said) ? STATUSES[said] : undefined;
     return found({ name: context, state: known ?? "red", said, url, isSettable: true });

@@ -6,12 +6,12 @@
  */
 
 import type { CheckState } from "../../base/forge_names.ts";
-import { type JsonObject, objectIn, textIn } from "../../base/json.ts";
-import { type ForgeChecks, type FoundCheck, mustBeOk, type RepositoryHost } from "../api/forge.ts";
-import { pagesOf } from "../api/pages.ts";
+import { type JsonObject, textIn } from "../../base/json.ts";
+import type { ForgeChecks, FoundCheck, RepositoryHost } from "../api/forge.ts";
+import { itemsOf, newestBy } from "../api/item_lists.ts";
 import { nameOf } from "../api/platform_name.ts";
 import { pageIn } from "../api/repository_reads.ts";
-import type { RestData } from "../api/rest.ts";
+import type { RestFailure } from "../api/rest.ts";
 import { projectPath } from "./gitlab_client.ts";
 
 /** Pages of 100 jobs. */
@@ -37,44 +37,25 @@ const OPTIONAL: ReadonlySet<string> = new Set(["failed", "canceled", "manual"]);
 /** The checks of commits of a project. */
 export function gitLabChecks({ repository, call, clock }: RepositoryHost): ForgeChecks {
   const path = projectPath(repository);
+  const isAbsent = ({ status }: RestFailure) => status === 404;
+  const read = (first: string) => itemsOf(first, { call, clock, most: PAGES, isAbsent });
   return {
     async checksOf(sha) {
-      const jobs = await itemsOf(`${path}/repository/commits/${sha}/statuses?per_page=100`);
-      if (jobs === undefined || jobs.length > 0) return jobs && newestOf(jobs, "name").map(toCheck);
+      const jobs = await read(`${path}/repository/commits/${sha}/statuses?per_page=100`);
+      if (jobs === undefined || jobs.length > 0) {
+        return jobs && newestBy(jobs, byRefAnd("name")).map(toCheck);
+      }
       // A pipeline whose configuration is wrong has failed, and has no jobs.
-      const pipelines = await itemsOf(`${path}/pipelines?sha=${sha}&per_page=100`) ?? [];
-      return newestOf(pipelines, "source").map((one) =>
+      const pipelines = await read(`${path}/pipelines?sha=${sha}&per_page=100`) ?? [];
+      return newestBy(pipelines, byRefAnd("source")).map((one) =>
         toCheck({ ...one, name: `pipeline ${one["id"]}`, target_url: one["web_url"] })
       );
     },
   };
-
-  /** All items of a list; `undefined` if there is no such commit. */
-  async function itemsOf(first: string): Promise<readonly JsonObject[] | undefined> {
-    let isGone = false;
-    const read = async (path: string): Promise<Partial<RestData>> => {
-      const answer = await call({ path });
-      isGone = !answer.ok && answer.status === 404;
-      return isGone ? {} : mustBeOk(answer);
-    };
-    const items: JsonObject[] = [];
-    for await (const { data } of pagesOf(first, { read, clock, most: PAGES })) {
-      items.push(...(Array.isArray(data) ? data.map(objectIn) : []));
-    }
-    return isGone ? undefined : items;
-  }
 }
 
-/** The newest of those on the same ref that have the same text in a field. */
-function newestOf(items: readonly JsonObject[], field: string): readonly JsonObject[] {
-  const newest = new Map<string, JsonObject>();
-  for (const item of items) {
-    const key = JSON.stringify([item["ref"], item[field]]);
-    const known = newest.get(key);
-    if (known === undefined || Number(known["id"]) < Number(item["id"])) newest.set(key, item);
-  }
-  return [...newest.values()];
-}
+/** Which field makes items different on the same ref. */
+const byRefAnd = (field: string) => (item: JsonObject) => [item["ref"], item[field]];
 
 function toCheck(
   { name, status, allow_failure: mayFail, target_url: url }: JsonObject,
