@@ -5,7 +5,7 @@
  */
 
 import type { OutboxStore } from "../store/outbox_store.ts";
-import type { NewMessage } from "../store/outbox_records.ts";
+import { MESSAGES_OF_TASK, type NewMessage } from "../store/outbox_records.ts";
 import type { AskingPlace, ToldQuestion } from "../store/approval_records.ts";
 import type { Tell } from "../resources/tell.ts";
 import { approvalDrafts, overDrafts, type Told } from "./approval_drafts.ts";
@@ -21,9 +21,6 @@ export interface TellerHost extends AnswerSources {
   };
 }
 
-/** Most messages of a task among which those of its question are looked for, the newest first. */
-export const MAX_MESSAGES = 1000;
-
 /** Makes what a step that asks uses to tell people. */
 export function approvalTeller(host: TellerHost) {
   return {
@@ -38,7 +35,7 @@ export function approvalTeller(host: TellerHost) {
       { task: { id: taskId }, step, round }: AskingPlace,
       over: string,
     ): Promise<void> {
-      const messages = await host.store.listMessages({ taskId, limit: MAX_MESSAGES });
+      const messages = await host.store.listMessages({ taskId, limit: MESSAGES_OF_TASK });
       await host.outbox.enqueue(overDrafts(messages, { taskId, step, round, over }));
     },
   };

@@ -102,6 +102,9 @@ export interface OutboxMessage extends Omit<NewMessage, "now" | "held" | "counte
   readonly updatedAt: number;
 }
 
+/** Most messages of a task that are looked through, the newest first. */
+export const MESSAGES_OF_TASK = 1000;
+
 /** Which messages to claim. */
 export interface MessageDemand {
   /** Most messages to claim. */

@@ -19,6 +19,7 @@ import { rightsOfMessage } from "../../outbox/github_rights.ts";
 import type { AnswerSources } from "../../outbox/origin.ts";
 import { outputAddressOf } from "../../outbox/output_drafts.ts";
 import { limitsFor } from "../../outputs/may_rules.ts";
+import { MESSAGES_OF_TASK } from "../../store/outbox_records.ts";
 import type { OutboxStore } from "../../store/outbox_store.ts";
 import { findTask } from "../records/records.ts";
 import { type AskedOf, outputAsked } from "./output_asked.ts";
@@ -33,8 +34,6 @@ export interface ChecksHost extends AnswerSources {
 
 /** Most checks in an answer. */
 const MOST = 50;
-/** A task has fewer messages that count. */
-const MAX_MESSAGES = 1000;
 
 const ORDER: readonly CheckState[] = ["red", "pending", "green"];
 
@@ -97,7 +96,7 @@ export async function commitChecks(
 
 /** The names of statuses and check runs that a task has set: it would wait for itself. */
 async function namesSetBy(taskId: string, { store }: ChecksHost): Promise<ReadonlySet<string>> {
-  const messages = await store.listMessages({ taskId, limit: MAX_MESSAGES });
+  const messages = await store.listMessages({ taskId, limit: MESSAGES_OF_TASK });
   return new Set(messages.flatMap(({ kind, target: { context, name } }) => {
     const set = kind.endsWith("-status") ? context : kind === "github-check" ? name : undefined;
     return typeof set === "string" ? [set] : [];

@@ -11,6 +11,8 @@ import { isUnfinished } from "../task_records.ts";
 export const MAX_LEVELS = 16;
 /** Most tasks below the one at the top. */
 export const MAX_BELOW = 1000;
+/** More than a task has children: what a list of all of them is asked for. */
+export const ALL_CHILDREN = 2 * MAX_BELOW;
 
 /** What becomes of a step that waits for children. */
 export type ChildrenDecision =

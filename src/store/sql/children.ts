@@ -18,6 +18,7 @@ import type {
   StartedChildren,
 } from "../child_records.ts";
 import {
+  ALL_CHILDREN,
   decideChildren,
   decideRoom,
   MAX_LEVELS,
@@ -52,7 +53,7 @@ async (
 ): Promise<StartedChildren> => {
   const opened = await openWait(isFollowUp ? { ...host, checkClaim() {} } : host)(db, asked);
   const place = { taskId: asked.taskId, position: asked.position, round: asked.round };
-  const before = await listChildren(db, { ...place, limit: MOST });
+  const before = await listChildren(db, { ...place, limit: ALL_CHILDREN });
   const endBy = async (by: { readonly refused?: string }) => {
     await end(db, { ...place, part: 0, end: { by: "children", ...by }, now: asked.now });
     await host.wake(db, place.taskId);
@@ -75,13 +76,10 @@ async (
   }
   return {
     wait: opened,
-    children: await listChildren(db, { ...place, limit: MOST }),
+    children: await listChildren(db, { ...place, limit: ALL_CHILDREN }),
     made: next.map(({ task }) => task.id),
   };
 };
-
-/** More than a step has children. */
-const MOST = 2000;
 
 /** The number of children that a wait asks for. */
 function countOf({ parts: [part] }: Pick<Wait, "parts">): ChildCount {
@@ -210,7 +208,7 @@ export async function findNextChildren(
   if (wait === undefined || wait.end !== undefined || !await goesOn(db, place.taskId)) {
     return undefined;
   }
-  const children = await listChildren(db, { ...place, limit: MOST });
+  const children = await listChildren(db, { ...place, limit: ALL_CHILDREN });
   const decision = decideChildren(countOf(wait), children);
   if (decision.is === "over" || decision.start.length === 0) return undefined;
   const given = await db.get(
@@ -301,7 +299,7 @@ export const endChild =
     if (wait === undefined || wait.end !== undefined || !await goesOn(db, place.taskId)) {
       return ended;
     }
-    const children = await listChildren(db, { ...place, limit: MOST });
+    const children = await listChildren(db, { ...place, limit: ALL_CHILDREN });
     if (decideChildren(countOf(wait), children).is === "open") return ended;
     await end(db, { ...place, part: 0, end: { by: "children" }, now });
     await host.wake(db, place.taskId);

@@ -7,6 +7,7 @@
 import { AppError } from "../../base/errors.ts";
 import { compileTemplate, renderTemplate } from "../../cel/template.ts";
 import type { ChildStore } from "../../store/child_store.ts";
+import { ALL_CHILDREN } from "../../store/rules/children.ts";
 import { isUnfinished } from "../../store/task_records.ts";
 import type { TaskQueue, TaskStore } from "../../store/task_store.ts";
 import { announceEnd } from "./announce_end.ts";
@@ -20,9 +21,6 @@ export interface ChildrenHost extends Pick<RunHost, "clock" | "log" | "events"> 
     & Pick<TaskStore, "findTasks">;
 }
 
-/** More than a task has children. */
-const MOST = 2000;
-
 /** Cancels the children of a task that have not ended; with `position`, those of this step. */
 export async function cancelChildren(
   { claimed: { task }, host }: {
@@ -33,7 +31,9 @@ export async function cancelChildren(
 ): Promise<void> {
   const { store, clock } = host;
   const of = position === undefined ? {} : { position };
-  for (const { id, state } of await store.listChildren({ taskId: task.id, ...of, limit: MOST })) {
+  for (
+    const { id, state } of await store.listChildren({ taskId: task.id, ...of, limit: ALL_CHILDREN })
+  ) {
     if (!isUnfinished(state)) continue;
     const reason = `task ${task.id}, which has started it, does not wait for it any more`;
     const result = await store.cancelTask(id, { reason, now: clock.now(), followed: true });
