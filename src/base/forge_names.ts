@@ -4,6 +4,8 @@
  * @module
  */
 
+import { capitalized } from "./sentence.ts";
+
 /** The forges: platforms with repositories, issues, and changes that are merged on request. */
 export const FORGES = ["github", "gitlab"] as const;
 /** One of {@linkcode FORGES}. */
@@ -63,8 +65,7 @@ export function namePull({ pull, pullSign }: ForgeWords, number: number): string
 
 /** The same at the beginning of a sentence. */
 export function capitalPull(words: ForgeWords, number: number): string {
-  const name = namePull(words, number);
-  return name.charAt(0).toUpperCase() + name.slice(1);
+  return capitalized(namePull(words, number));
 }
 
 /** A repository, or the issue or pull in it, as people write it: `acme/site#42`. */

@@ -5,6 +5,7 @@
  */
 
 import { AppError } from "../base/errors.ts";
+import { capitalized } from "../base/sentence.ts";
 import type { Context } from "./command.ts";
 import { type OptionDefinition } from "./option.ts";
 import type { Io } from "./io.ts";
@@ -50,7 +51,5 @@ export function hintAtHeaders(missing: readonly string[], io: Io): void {
 
 /** A name of a header as people write it: `x-github-event` becomes `X-GitHub-Event`. */
 function headerTitle(name: string): string {
-  return name.split("-").map((part) =>
-    part === "github" ? "GitHub" : part.charAt(0).toUpperCase() + part.slice(1)
-  ).join("-");
+  return name.split("-").map((part) => part === "github" ? "GitHub" : capitalized(part)).join("-");
 }

@@ -6,6 +6,7 @@
  */
 
 import { AppError, inOwnWords, messageOf, toAppError } from "../base/errors.ts";
+import { capitalized } from "../base/sentence.ts";
 import { type Command, CommandContext, type Program } from "./command.ts";
 import { fullList, groupList, unknownCommand } from "./command_list.ts";
 import { entryOf, inFull } from "./command_words.ts";
@@ -111,7 +112,7 @@ async function listedNames(): Promise<readonly ListedName[]> {
 function toRefusal(error: unknown): AppError {
   if (!(error instanceof Deno.errors.NotCapable)) return toAppError(error);
   const said = messageOf(error);
-  return new AppError("refused", said.charAt(0).toUpperCase() + said.slice(1), { cause: error });
+  return new AppError("refused", capitalized(said), { cause: error });
 }
 
 function report(error: AppError, io: Io): number {

@@ -10,6 +10,7 @@ import type { Clock } from "../base/clock.ts";
 import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import { KeyedMutex } from "../base/keyed_mutex.ts";
+import { capitalized } from "../base/sentence.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { apiUrlOf, appName, type GitHubAppSpec } from "../resources/connection.ts";
 import type { SecretStoreSpec } from "../resources/secret_store.ts";
@@ -133,7 +134,7 @@ export class ForgeTokens {
       return found.length === 0
         ? notInstalled(app, where)
         : `${
-          capital(app.spec)
+          capitalized(appName(app.spec))
         } is suspended${where}: unsuspend it in the settings of its installation`;
     }
     return undefined;
@@ -220,7 +221,9 @@ export class ForgeTokens {
   async #tokenFor(app: App, purpose: TokenPurpose, signal?: AbortSignal): Promise<string> {
     const { repository, rights } = purpose;
     const { spec, connection } = app;
-    if (repository === "") throw new AppError("refused", `${capital(spec)} acts in one repository`);
+    if (repository === "") {
+      throw new AppError("refused", `${capitalized(appName(spec))} acts in one repository`);
+    }
     const key = `${app.at}\n${repository.toLowerCase()}\n${JSON.stringify(rights)}`;
     return await this.#turns.run(key, async () => {
       const known = this.#find(key);
@@ -231,13 +234,15 @@ export class ForgeTokens {
         throw new AppError("refused", notInstalled(app, ` on ${repository}`));
       }
       if (found.isSuspended) {
-        const message = `${capital(spec)} is suspended on ${found.account}: unsuspend it in the ` +
+        const message =
+          `${capitalized(appName(spec))} is suspended on ${found.account}: unsuspend it in the ` +
           "settings of its installation";
         throw new AppError("refused", message);
       }
       const lacked = lackedRights(rights.needs, found.rights);
       if (Object.keys(lacked).length > 0) {
-        const message = `${capital(spec)} lacks the permission ${rightsText(lacked)} on ` +
+        const message =
+          `${capitalized(appName(spec))} lacks the permission ${rightsText(lacked)} on ` +
           `${repository}: add it in the app's settings (${appPage(connection.spec, spec)}), and ` +
           `accept it in the settings of its installation`;
         throw new AppError("refused", message);
@@ -343,11 +348,9 @@ function forgeToken({ spec: { github, gitlab } }: Connection) {
 }
 
 function notInstalled({ spec, connection }: App, where: string): string {
-  return `${capital(spec)} is not installed${where}: ${installPage(connection.spec, spec)}`;
-}
-
-function capital(app: GitHubAppSpec): string {
-  return appName(app).replace(/^t/, "T");
+  return `${capitalized(appName(spec))} is not installed${where}: ${
+    installPage(connection.spec, spec)
+  }`;
 }
 
 function sameText(one: string, other: string): boolean {

@@ -5,6 +5,7 @@
  */
 
 import Type from "typebox";
+import { listed } from "../base/sentence.ts";
 import { WORKFLOW_VARIABLES } from "../cel/template.ts";
 import { checkExpression, checkTemplate } from "./condition.ts";
 import { Approval, approvalExpressions, approvalReferences, checkApproval } from "./approval.ts";
@@ -190,7 +191,7 @@ function checkForm(step: FlatStep, at: FieldPath): Finding[] {
   const name = forms.findLast((one) => runsNothing(one)) ?? forms[0];
   if (name === undefined) {
     const all = FORM_NAMES.map((one) => `"${one}" (${FORMS[one].names})`);
-    return [errorAt(at, `A step needs ${oneOf(all)}`)];
+    return [errorAt(at, `A step needs ${listed(all, "or")}`)];
   }
   const other = forms.find((one) => one !== name);
   if (other !== undefined && !runsNothing(name)) {
@@ -207,8 +208,6 @@ function checkForm(step: FlatStep, at: FieldPath): Finding[] {
 /** Whether a step of this form runs no program. */
 const runsNothing = (name: StepFormName) => (FORMS[name] as StepForm).runsNothing === true;
 
-const oneOf = (words: readonly string[]) => words.join(", ").replace(/, (?=[^,]*$)/, " or ");
-
 /** Why a step of this form does not have a field that others have. */
 function whyForeign(field: string, name: StepFormName): string {
   if (runsNothing(name)) {
@@ -220,7 +219,7 @@ function whyForeign(field: string, name: StepFormName): string {
       "and starts under /bin/sh -e";
   }
   const those = FORM_NAMES.filter((one) => FORMS[one].fields.some((own) => own === field));
-  return `"${field}" is for steps with ${oneOf(those.map((one) => `"${one}"`))}, ` +
+  return `"${field}" is for steps with ${listed(those.map((one) => `"${one}"`), "or")}, ` +
     `this one has "${name}"`;
 }
 

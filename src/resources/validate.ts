@@ -10,6 +10,7 @@ import type { TLocalizedValidationError } from "typebox/error";
 import { Settings } from "typebox/system";
 import { defined } from "../base/defined.ts";
 import { findLike } from "../base/similar_names.ts";
+import { capitalized } from "../base/sentence.ts";
 import { hintAt } from "./foreign_fields.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
 
@@ -104,7 +105,7 @@ function describe(
     case "const":
       return `Expected ${JSON.stringify(error.params.allowedValue)}, found ${found}`;
     default:
-      return error.message.charAt(0).toUpperCase() + error.message.slice(1);
+      return capitalized(error.message);
   }
 }
 

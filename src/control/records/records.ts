@@ -8,6 +8,7 @@
 
 import type { GetInput, Listing } from "../../api/resource_operations.ts";
 import { AppError } from "../../base/errors.ts";
+import { listed } from "../../base/sentence.ts";
 import { findRecordName, RECORD_NAMES, type RecordName } from "../../resources/record_names.ts";
 import type { TaskStore } from "../../store/task_store.ts";
 import type { Task } from "../../store/task_records.ts";
@@ -205,13 +206,7 @@ export function checkFilters(type: RecordType<unknown> | undefined, input: GetIn
 function isFor(filter: RecordFilter, flag: string): AppError {
   const known = Object.values(RECORDS).filter(({ filters }) => filters?.includes(filter) === true);
   const names = known.map(({ name }) => RECORD_NAMES[name]);
-  return new AppError("usage", `--${flag} is for ${allOf(names)}`);
-}
-
-/** `a`, `a and b`, or `a, b and c`. */
-function allOf(names: readonly string[]): string {
-  const [last = "", ...others] = names.toReversed();
-  return others.length === 0 ? last : `${others.toReversed().join(", ")} and ${last}`;
+  return new AppError("usage", `--${flag} is for ${listed(names, "and")}`);
 }
 
 /**

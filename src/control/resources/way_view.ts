@@ -6,6 +6,7 @@
  * @module
  */
 
+import { capitalized } from "../../base/sentence.ts";
 import { waysOf } from "../../connections/ways.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import type { PlacedUse } from "../../resources/read_manifests.ts";
@@ -26,7 +27,7 @@ export function wayWarnings(stated: readonly PlacedUse[], proposed: Catalog): st
       : waysOf(trigger, proposed).find(({ at }) => at.join(".") === field);
     if (way?.lack === undefined) return [];
     const { consequence, lack } = way;
-    return [`${place}${consequence.charAt(0).toUpperCase()}${consequence.slice(1)}: ${lack}`];
+    return [`${place}${capitalized(consequence)}: ${lack}`];
   });
 }
 

@@ -11,6 +11,7 @@ import { findText } from "../../base/bytes.ts";
 import { messageOf } from "../../base/errors.ts";
 import { findOtherWriter } from "../../base/private_files.ts";
 import { type Facts, RegularFile } from "../../base/regular_file.ts";
+import { capitalized } from "../../base/sentence.ts";
 import { DEFAULT_POLICY, parsePolicy, type PolicyReading } from "./policy.ts";
 import type { FileFact, PolicyFacts } from "./policy_rules.ts";
 
@@ -37,7 +38,7 @@ export function policyReader(dir: { readonly root: string }): () => PolicyReadin
   const path = policyPath(dir);
   const closed = (why: string): PolicyReading => ({
     closed: `"${path}" ${why}`,
-    errors: [`${path}: ${why.charAt(0).toUpperCase()}${why.slice(1)}`],
+    errors: [`${path}: ${capitalized(why)}`],
   });
   const buffer = new Uint8Array(MAX_FILE_BYTES + 1);
   let last: { readonly text: string; readonly reading: PolicyReading } | undefined;

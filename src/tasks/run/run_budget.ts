@@ -7,6 +7,7 @@
  */
 
 import { rfc3339 } from "../../base/clock.ts";
+import { capitalized } from "../../base/sentence.ts";
 import { amountText, fromAmount, toAmount } from "../../resources/budget.ts";
 import { budgetsOfRun } from "../../resources/budgets_in_force.ts";
 import type { AskedBudget, BudgetNews, RunUsage } from "../../store/budget_records.ts";
@@ -85,7 +86,7 @@ export function tell(
 
 function sentenceOf({ budget, percent, spent, reserved }: BudgetNews): string {
   const { unit, limit, fails, window: { endsAt } } = budget;
-  const name = `${capital(budgetName(budget))}`;
+  const name = capitalized(budgetName(budget));
   const until = `until it resets at ${rfc3339(endsAt)}`;
   if (percent === 100) {
     const aside = reserved === 0 ? "" : `, ${amountText(reserved, unit)} set aside for runs`;
@@ -95,8 +96,6 @@ function sentenceOf({ budget, percent, spent, reserved }: BudgetNews): string {
   const share = Math.floor(spent / limit * 100);
   return `${name} is used up to ${share} %: ${amountText(spent, unit)}, ${until}`;
 }
-
-const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** Such as `the budget of agent/claude (20 usd per day)`. */
 export function budgetName(
