@@ -166,7 +166,7 @@ for (const [system, machine, platform, translated = false] of MACHINES) {
   });
 }
 
-const CUTS = times(60, 20);
+const CUTS = times(40, 20);
 
 Deno.test({
   ...skippable(

@@ -20,7 +20,7 @@ import { tempDir } from "../helpers/temp_dir.ts";
 import { git } from "../rigs/git_repository.ts";
 
 const REPOSITORY = "brightwater/tidepool";
-const ROUNDS = times(40, 4);
+const ROUNDS = times(20, 4);
 
 const NAME = `any change of a working tree arrives as it is${ROUNDS.inName}`;
 

@@ -53,7 +53,7 @@ async function expectRefusals({ daemons }: Cluster): Promise<void> {
   }
 }
 
-const CRASHES = times(6, 2);
+const CRASHES = times(4, 2);
 
 postgresTest(
   `crashes of the database: what was answered 200 is stored, and runs once${CRASHES.inName}`,

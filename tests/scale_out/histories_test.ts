@@ -47,7 +47,7 @@ const FAULTS_MS = 2000;
 const BREAKS = 0.08;
 /** One history in so many has a node die. */
 const DEATHS = 4;
-const HISTORIES = times(16, 2);
+const HISTORIES = times(8, 2);
 /** Histories at the same time: each has some thirty connections. */
 const AT_ONCE = 6;
 /** How long one may take on a machine that has nothing else to do. */

@@ -140,7 +140,7 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-const KILLS = times(8, 2);
+const KILLS = times(5, 2);
 
 postgresTest(
   `kills of daemons that share a database: each 200 is one task with one end${KILLS.inName} (${ONE_PROGRAM.name})`,

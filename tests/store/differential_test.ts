@@ -12,7 +12,7 @@ import { postgresTest } from "../helpers/postgres.ts";
 import { range } from "./contract/each_store.ts";
 import { differenceOf } from "./differential/compare.ts";
 
-const SEEDS = times(24, 4);
+const SEEDS = times(12, 4);
 const STEPS = 150;
 /** Histories that are run side by side: mostly they wait for a disk. */
 const AT_ONCE = 4;

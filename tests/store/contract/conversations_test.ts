@@ -15,7 +15,7 @@ import { defined } from "../../../src/base/defined.ts";
 import { MAX_MESSAGES } from "../../../src/store/rules/conversation.ts";
 import type { Store } from "../../../src/store/store.ts";
 import type { EventConversation, NewTask } from "../../../src/store/task_records.ts";
-import { NOT_SLOW } from "../../helpers/program.ts";
+import { times } from "../../helpers/program.ts";
 import { accept, idOf, retry, taskIdOf } from "../../helpers/store_records.ts";
 import { eachStore, numberOf, range } from "./each_store.ts";
 
@@ -194,13 +194,13 @@ eachStore("who deletes a delivery deletes its message in every inbox", async (st
   deepEqual([await left(1), await left(5)], [["2"], []]);
 });
 
-/** Messages that meet the end of a task; most of them with `--all`. */
-const MEETINGS = NOT_SLOW === undefined ? 10_000 : 200;
+/** Messages that meet the end of a task. */
+const MEETINGS = times(1000, 200);
 /** Conversations in which that happens at once. */
 const WIDTH = 100;
 
 eachStore(
-  "a message that comes as its task ends is read, kept, or starts the next task",
+  `a message that comes as its task ends is read, kept, or starts the next task${MEETINGS.inName}`,
   async (store) => {
     let number = 0;
     const outcomes = { read: 0, kept: 0, started: 0 };
@@ -232,11 +232,11 @@ eachStore(
     };
     const keys = range(0, WIDTH).map((one) => `key ${one}`);
     await Promise.all(keys.map((key) => start(key)));
-    for (let turn = 0; turn < MEETINGS / WIDTH; turn++) {
+    for (let turn = 0; turn < MEETINGS.count / WIDTH; turn++) {
       await store.claimTasks(WIDTH, 1e6);
       await Promise.all(keys.map((key, at) => meet(key, (turn + at) % 3 === 0)));
     }
-    equal(outcomes.read + outcomes.kept + outcomes.started, MEETINGS);
+    equal(outcomes.read + outcomes.kept + outcomes.started, MEETINGS.count);
     deepEqual(await store.listTaskEnds(9), []);
   },
 );

@@ -21,7 +21,7 @@ import { IMPLEMENTATIONS, type TestedStore } from "./implementations.ts";
 import { claimAt, SEC, T0 } from "./timed_tasks.ts";
 import { type Asked, TurnModel } from "./turn_model.ts";
 
-const SEEDS = times(8, 2);
+const SEEDS = times(4, 2);
 const STEPS = 150;
 const SEATS = { claude: 1, codex: 2, gemini: 3 };
 const AGENTS = Object.keys(SEATS) as readonly (keyof typeof SEATS)[];
