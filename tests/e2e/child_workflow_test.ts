@@ -337,8 +337,10 @@ longTest(
     for (const id of ids) {
       const top = all.find((one) => one.id === id);
       const own = all.filter(({ parent_id }) => parent_id === id);
-      equal(own.length, 1, `one child of ${id}`);
-      if (/interrupted/.test(top?.reason ?? "")) continue;
+      // One that each of some kills met may have ended before it made its child.
+      const isGivenUp = /interrupted/.test(top?.reason ?? "");
+      ok(own.length === 1 || isGivenUp && own.length === 0, `${own.length} children of ${id}`);
+      if (isGivenUp) continue;
       deepEqual(
         [top?.state, top?.steps[0]?.outputs?.["said"]],
         ["succeeded", "hello"],
