@@ -160,6 +160,11 @@ Deno.test("checks: a newer run of the same workflow replaces an older one, and n
       "cancelled " +
       "success failure success",
     ],
+    [
+      "one without a number",
+      [workflow(14, 4, { id: "x" }), workflow(13, 3), ...all],
+      "failure success",
+    ],
     ["a token without the right", 403, "cancelled success failure success"],
     ["a server without Actions", 404, "cancelled success failure success"],
   ];

@@ -28,23 +28,24 @@ export function gitHubChecks({ connection, repository, call, clock }: Repository
   const path = `/repos/${repository}`;
   const isOther = isGitea(apiUrlOf(connection.spec));
   const own = connection.spec.github?.app?.id;
-  const reading = { call, clock, most: PAGES, maxBytes: MAX_BYTES, isAbsent: isNoCommit };
+  const reading = { call, clock, most: PAGES };
+  const ofCommit = { ...reading, maxBytes: MAX_BYTES, isAbsent: isNoCommit };
   return {
     async checksOf(sha) {
       const commit = `${path}/commits/${sha}`;
       const most = `${isOther ? "limit" : "per_page"}=100`;
-      const statuses = await itemsOf(`${commit}/statuses?${most}`, reading);
+      const statuses = await itemsOf(`${commit}/statuses?${most}`, ofCommit);
       if (statuses === undefined) return undefined;
       const found = checksOfStatuses(statuses);
       if (isOther) return found;
-      const member = "check_suites";
-      const suites = await itemsOf(`${commit}/check-suites?${most}`, { ...reading, member });
+      const asSuites = { ...ofCommit, member: "check_suites" };
+      const suites = await itemsOf(`${commit}/check-suites?${most}`, asSuites);
       if (suites === undefined) return undefined;
       if (suites.length === 0) return found;
       const replaced = await replacedSuites(sha);
       const counted = suites.filter(({ id }) => !replaced.has(id));
-      const ofSuites = `${commit}/check-runs?per_page=${RUNS}`;
-      const runs = await itemsOf(ofSuites, { ...reading, member: "check_runs" }) ?? [];
+      const asRuns = { ...ofCommit, member: "check_runs" };
+      const runs = await itemsOf(`${commit}/check-runs?per_page=${RUNS}`, asRuns) ?? [];
       const bySuite = Map.groupBy(runs, (run) => objectIn(run["check_suite"])["id"]);
       return [
         ...counted.flatMap((suite) =>
@@ -61,8 +62,9 @@ export function gitHubChecks({ connection, repository, call, clock }: Repository
    */
   async function replacedSuites(sha: string): Promise<ReadonlySet<unknown>> {
     const first = `${path}/actions/runs?head_sha=${sha}&per_page=100`;
-    const runs =
-      await itemsOf(first, { ...reading, member: "workflow_runs", isAbsent: isHidden }) ?? [];
+    const asRuns = { ...reading, member: "workflow_runs", isAbsent: isHidden };
+    const found = await itemsOf(first, asRuns) ?? [];
+    const runs = found.filter(({ id }) => typeof id === "number"); // others have no order
     const newest = new Set(
       newestBy(runs, ({ workflow_id, event, head_branch }) => [workflow_id, event, head_branch]),
     );

@@ -54,7 +54,7 @@ export function gitLabChecks({ repository, call, clock }: RepositoryHost): Forge
   };
 }
 
-/** Which field makes items different on the same ref. */
+/** The key of items of which the newest counts: their ref, and a field. */
 const byRefAnd = (field: string) => (item: JsonObject) => [item["ref"], item[field]];
 
 function toCheck(
