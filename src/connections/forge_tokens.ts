@@ -134,7 +134,7 @@ export class ForgeTokens {
       return found.length === 0
         ? notInstalled(app, where)
         : `${
-          capitalized(appName(app.spec))
+          capital(app.spec)
         } is suspended${where}: unsuspend it in the settings of its installation`;
     }
     return undefined;
@@ -221,9 +221,7 @@ export class ForgeTokens {
   async #tokenFor(app: App, purpose: TokenPurpose, signal?: AbortSignal): Promise<string> {
     const { repository, rights } = purpose;
     const { spec, connection } = app;
-    if (repository === "") {
-      throw new AppError("refused", `${capitalized(appName(spec))} acts in one repository`);
-    }
+    if (repository === "") throw new AppError("refused", `${capital(spec)} acts in one repository`);
     const key = `${app.at}\n${repository.toLowerCase()}\n${JSON.stringify(rights)}`;
     return await this.#turns.run(key, async () => {
       const known = this.#find(key);
@@ -234,15 +232,13 @@ export class ForgeTokens {
         throw new AppError("refused", notInstalled(app, ` on ${repository}`));
       }
       if (found.isSuspended) {
-        const message =
-          `${capitalized(appName(spec))} is suspended on ${found.account}: unsuspend it in the ` +
+        const message = `${capital(spec)} is suspended on ${found.account}: unsuspend it in the ` +
           "settings of its installation";
         throw new AppError("refused", message);
       }
       const lacked = lackedRights(rights.needs, found.rights);
       if (Object.keys(lacked).length > 0) {
-        const message =
-          `${capitalized(appName(spec))} lacks the permission ${rightsText(lacked)} on ` +
+        const message = `${capital(spec)} lacks the permission ${rightsText(lacked)} on ` +
           `${repository}: add it in the app's settings (${appPage(connection.spec, spec)}), and ` +
           `accept it in the settings of its installation`;
         throw new AppError("refused", message);
@@ -348,10 +344,10 @@ function forgeToken({ spec: { github, gitlab } }: Connection) {
 }
 
 function notInstalled({ spec, connection }: App, where: string): string {
-  return `${capitalized(appName(spec))} is not installed${where}: ${
-    installPage(connection.spec, spec)
-  }`;
+  return `${capital(spec)} is not installed${where}: ${installPage(connection.spec, spec)}`;
 }
+
+const capital = (app: GitHubAppSpec) => capitalized(appName(app));
 
 function sameText(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
