@@ -84,7 +84,7 @@ const open = (rig: SourceRig, taskId: string, position: number, ...parts: readon
 /** The wait as it is stored. */
 const again = ({ taskId, position }: Wait, rig: SourceRig) => open(rig, taskId, position);
 
-const TIMES = times(1000, 500);
+const TIMES = times(10_000, 500);
 const AT_ONCE = 20;
 
 for (const hints of [true, false]) {

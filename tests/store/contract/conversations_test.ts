@@ -195,7 +195,7 @@ eachStore("who deletes a delivery deletes its message in every inbox", async (st
 });
 
 /** Messages that meet the end of a task. */
-const MEETINGS = times(1000, 200);
+const MEETINGS = times(10_000, 200);
 /** Conversations in which that happens at once. */
 const WIDTH = 100;
 
