@@ -165,6 +165,7 @@ Deno.test("checks: a newer run of the same workflow replaces an older one, and n
       [workflow(14, 4, { id: "x" }), workflow(13, 3), ...all],
       "failure success",
     ],
+    ["one listed twice", [...all, workflow(13, 3), workflow(13, 3)], "failure success"],
     ["a token without the right", 403, "cancelled success failure success"],
     ["a server without Actions", 404, "cancelled success failure success"],
   ];

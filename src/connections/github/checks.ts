@@ -65,10 +65,14 @@ export function gitHubChecks({ connection, repository, call, clock }: Repository
     const asRuns = { ...reading, member: "workflow_runs", isAbsent: isHidden };
     const found = await itemsOf(first, asRuns) ?? [];
     const runs = found.filter(({ id }) => typeof id === "number"); // others have no order
-    const newest = new Set(
-      newestBy(runs, ({ workflow_id, event, head_branch }) => [workflow_id, event, head_branch]),
+    const newest = newestBy(
+      runs,
+      ({ workflow_id, event, head_branch }) => [workflow_id, event, head_branch],
     );
-    return new Set(runs.filter((run) => !newest.has(run)).map((run) => run["check_suite_id"]));
+    // By suite: a list that changes between two pages may give a run twice.
+    const suitesOf = (those: readonly JsonObject[]) =>
+      new Set(those.map((run) => run["check_suite_id"]));
+    return suitesOf(runs).difference(suitesOf(newest));
   }
 }
 
