@@ -118,7 +118,10 @@ export interface RetryOf {
     readonly plan: { readonly hash: string; readonly json: string };
     readonly workspaceMax?: number;
   };
-  /** Ended steps that are not run again, and the steps of a `repeat` that goes on in its round. */
+  /**
+   * Ended steps that are not run again, the steps of a `repeat` that goes on in its round, and steps that are
+   * given messages again.
+   */
   readonly kept: readonly StepRecord[];
   /** Whether the new task continues in the directory of the old one. */
   readonly keepDirectory: boolean;

@@ -74,6 +74,41 @@ const TALK = {
 const COMMENTS = trigger("comments", { webhook: { allowUnsigned: true }, workflow: "talk" });
 const TALKING = { ...COMMENTS, spec: { ...COMMENTS.spec, conversation: TALK } };
 
+programTest("the retry of a task gives its agent the messages that it had", async (program) => {
+  await using daemon = await startDaemon(program);
+  const command =
+    'cat > "prompt-$SVC_TASK_ID"; cat "$SVC_INBOX" > "inbox-$SVC_TASK_ID"; test -e well';
+  const spec = { command, promptDelivery: "stdin", timeout: "1m", sandbox: "none" };
+  const steps = [
+    { id: "first", run: "echo > begun; until [ -e go ]; do sleep 0.05; done" },
+    { id: "work", agent: "reader", prompt: "Fix it." },
+  ];
+  await daemon.apply(
+    { kind: "Agent", metadata: { name: "reader" }, spec },
+    { kind: "Workflow", metadata: { name: "talk" }, spec: { steps } },
+    TALKING,
+  );
+  const first = await comment(daemon, "begin");
+  await untilFile(`${daemon.workspace}/begun`);
+  for (const text of ["one", "two"]) equal(await comment(daemon, text), first);
+  await Deno.writeTextFile(`${daemon.workspace}/go`, "");
+  equal((await daemon.svc(["task", "wait", first])).code, 1);
+  await Deno.writeTextFile(`${daemon.workspace}/well`, "");
+  const retried = await daemon.svc(["task", "retry", first]);
+  equal(retried.code, 0, retried.stderr);
+  const all = await tasksOf(daemon);
+  deepEqual(
+    all.map(({ state, retry_of, unread }) => [state, retry_of, unread]),
+    [["failed", null, undefined], ["succeeded", first, undefined]],
+  );
+  const read = async (what: string, at: number) =>
+    (await Deno.readTextFile(`${daemon.workspace}/${what}-${all[at]?.id}`))
+      .replaceAll(/outside-[0-9a-f]+/g, "outside");
+  match(await read("prompt", 0), /Fix it\.[^]*one[^]*two/);
+  equal(await read("prompt", 1), await read("prompt", 0));
+  equal(await read("inbox", 1), await read("inbox", 0));
+});
+
 slowTest(
   "what nobody has read starts one follow-up after the other, also after kill -9",
   async (program) => {

@@ -7,7 +7,7 @@
 import { deepStrictEqual as deepEqual } from "node:assert/strict";
 import type { StepRecord, StepState } from "../../src/store/task_records.ts";
 import { OUT_OF_TIME } from "../../src/tasks/run/flow.ts";
-import { keptSteps } from "../../src/tasks/run/kept_steps.ts";
+import { keptSteps, withMessages } from "../../src/tasks/run/kept_steps.ts";
 import type { PlannedStep } from "../../src/tasks/plan.ts";
 
 /** A step and how it ended. */
@@ -112,4 +112,46 @@ Deno.test("keptSteps: of a task whose steps all succeeded, all but the named one
   ];
   deepEqual(kept(cases), ["a", "b"]);
   deepEqual(kept(cases, "b"), ["a"]);
+});
+
+/** Which messages the steps were given, and which they are given again. */
+const GIVEN: readonly (readonly [
+  what: string,
+  records: readonly Partial<StepRecord>[],
+  kept: readonly Partial<StepRecord>[],
+  begin: readonly Partial<StepRecord>[],
+])[] = [
+  ["nobody had any", [{}, {}], [{ position: 0 }], [{ position: 0 }]],
+  [
+    "one that runs again",
+    [{}, { state: "failed", readFrom: 2 }],
+    [{ position: 0 }],
+    [{ position: 0 }, { position: 1, state: "pending", readFrom: 2 }],
+  ],
+  ["one that is kept", [{ readFrom: 1 }], [{ readFrom: 1 }], [{ readFrom: 1 }]],
+  [
+    "one in the round in which its repeat goes on",
+    [{ readFrom: 3, round: 2 }],
+    [{ state: "pending", round: 2 }],
+    [{ state: "pending", round: 2, readFrom: 3 }],
+  ],
+  [
+    "one whose repeat begins anew",
+    [{ readFrom: 3, round: 2 }],
+    [],
+    [{ state: "pending", readFrom: 0 }],
+  ],
+];
+
+Deno.test("a step that a retry runs again is given the messages that it had", () => {
+  for (const [what, records, kept, begin] of GIVEN) {
+    const whole = (one: Partial<StepRecord>, position: number): StepRecord => ({
+      position,
+      id: `s${one.position ?? position}`,
+      state: "succeeded",
+      reason: "",
+      ...one,
+    });
+    deepEqual(withMessages(records.map(whole), kept.map(whole)), begin.map(whole), what);
+  }
 });

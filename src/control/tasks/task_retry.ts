@@ -14,7 +14,7 @@ import type { NodeStore } from "../../store/node_store.ts";
 import { staysBehind } from "../../store/rules/placement.ts";
 import type { RetryOf, StepRecord, Task } from "../../store/task_records.ts";
 import { isOver } from "../../tasks/run/flow.ts";
-import { keptSteps } from "../../tasks/run/kept_steps.ts";
+import { keptSteps, withMessages } from "../../tasks/run/kept_steps.ts";
 import type { Plan } from "../../tasks/plan.ts";
 import { isDirectory } from "../../tasks/workspace/directory_fault.ts";
 import { findTask } from "../records/records.ts";
@@ -52,6 +52,7 @@ export async function retryTask(
     : await continuePlan(task, plan, { from, store: host.store });
   const made = await host.store.retryTask({
     ...again,
+    kept: withMessages(task.steps, again.kept),
     id: host.newId(),
     of: task.id,
     by: askedBy(caller),

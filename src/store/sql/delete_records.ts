@@ -85,17 +85,15 @@ export async function deletePartsOfDelivery(
   const events = [...own, ...ofTasks];
   // A reply, and an event of a conversation, is also in the inbox of the task that it went to.
   const told = await db.all(
-    `SELECT task_id FROM inbox WHERE ${IS_OF_DELIVERY}`,
+    `SELECT task_id AS id FROM inbox WHERE ${IS_OF_DELIVERY}`,
     id,
     ofDelivery(id),
   );
+  for (const { taskId } of own) told.push(...await db.all(WITH_RETRIES, taskId));
   const readers = await findTasks(
     db,
     "id IN (SELECT value FROM json_each(?))",
-    JSON.stringify([
-      ...own.map(({ taskId }) => taskId),
-      ...told.map((row) => text(row, "task_id")),
-    ]),
+    JSON.stringify(told.map((row) => text(row, "id"))),
   );
   await check(db, [...tasks, ...readers], tasks, events);
   const sharing = await db.all("SELECT id FROM deliveries WHERE content_of = ?", id);
@@ -258,6 +256,11 @@ async function removeTasks(
   }
 }
 
+/** A task, and those that retry it, which have what it had read. */
+const WITH_RETRIES = `WITH RECURSIVE told(id) AS (SELECT id FROM tasks WHERE id = ?
+    UNION SELECT tasks.id FROM told JOIN tasks ON tasks.retry_of = told.id)
+  SELECT id FROM told`;
+
 /** Removes the messages that chat events brought to the inboxes of tasks that stay. */
 export async function removeMessages(
   db: SqlSession,
@@ -265,13 +268,16 @@ export async function removeMessages(
 ): Promise<void> {
   for (const { id, taskId } of events) {
     if (taskId === "") continue;
-    const rows = await db.all("SELECT position, message FROM inbox WHERE task_id = ?", taskId);
+    const rows = await db.all(
+      `SELECT task_id, position, message FROM inbox WHERE task_id IN (${WITH_RETRIES})`,
+      taskId,
+    );
     for (const row of rows) {
       const message = JSON.parse(text(row, "message")) as { readonly source_event_id?: unknown };
       if (message.source_event_id !== id) continue;
       await db.run(
         "DELETE FROM inbox WHERE task_id = ? AND position = ?",
-        taskId,
+        text(row, "task_id"),
         number(row, "position"),
       );
     }

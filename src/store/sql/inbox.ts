@@ -1,13 +1,14 @@
 /**
- * The table `inbox`, in both databases: messages to tasks that have not ended.
+ * The table `inbox`, in both databases: messages to tasks.
  *
  * @module
  */
 
 import { utf8 } from "../../base/bytes.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { InboxMessage } from "../task_records.ts";
-import { json, number } from "./columns.ts";
+import type { InboxMessage, RetryOf } from "../task_records.ts";
+import { json, number, text } from "./columns.ts";
+import { OF_CHAT } from "./conversations.ts";
 import { UNFINISHED } from "./readiness.ts";
 import type { Row } from "./row.ts";
 import type { SqlSession } from "./session.ts";
@@ -57,13 +58,58 @@ export async function listUnread(db: SqlSession, taskId: string): Promise<InboxM
 }
 
 /**
+ * Gives the retry of a task its inbox, at the same positions: what the steps of that task have read, because
+ * some of them run again, and, unless the conversation goes on with another task, what no step has read. That
+ * leaves the old task, whose end may not be handled yet: it starts no follow-up, too. Replies in a thread do
+ * not leave it, because they are routed again; those of a cancelled task are not.
+ */
+export async function giveToRetry(
+  db: SqlSession,
+  { id, of }: Pick<RetryOf, "id" | "of">,
+): Promise<void> {
+  const old = await db.get(
+    `SELECT state, messages, read_up_to, CASE WHEN conversation IS NULL
+       OR EXISTS (SELECT 1 FROM conversations WHERE task_id = ?1) THEN 1 ELSE 0 END AS has_unread
+     FROM tasks WHERE id = ?2`,
+    id,
+    of,
+  );
+  if (old === undefined || number(old, "messages") === 0) return;
+  const readUpTo = number(old, "read_up_to");
+  const upTo = number(old, "has_unread") === 1 ? number(old, "messages") : readUpTo;
+  const movable = text(old, "state") === "cancelled" ? "" : `AND NOT ${OF_CHAT}`;
+  await db.run(
+    `INSERT INTO inbox SELECT ?1, position, message, created_at FROM inbox
+     WHERE task_id = ?2 AND position < ?3 AND (position < ?4 OR position >= ?4 ${movable})`,
+    id,
+    of,
+    upTo,
+    readUpTo,
+  );
+  await db.run(
+    `DELETE FROM inbox WHERE task_id = ? AND position >= ? AND position < ? ${movable}`,
+    of,
+    readUpTo,
+    upTo,
+  );
+  await db.run(
+    `UPDATE tasks SET messages = ?2, read_up_to = ?3, message_bytes =
+       (SELECT coalesce(sum(octet_length(message)), 0) FROM inbox WHERE task_id = ?1) WHERE id = ?1`,
+    id,
+    upTo,
+    readUpTo,
+  );
+}
+
+/**
  * The condition on the messages that are the event of a delivery in a conversation: in the inbox of the task
- * that was told it, and where it has gone over, in those of its follow-ups. Takes the id and
+ * that was told it, and where it has gone over, in those of its follow-ups and retries. Takes the id and
  * {@linkcode ofDelivery} of it as its first two values.
  */
 export const IS_OF_DELIVERY = `message LIKE ?2 AND task_id IN (
   WITH RECURSIVE told(id) AS (SELECT task_id FROM deliveries WHERE deliveries.id = ?1
-    UNION SELECT tasks.id FROM told JOIN tasks ON tasks.parent_id = told.id)
+    UNION SELECT tasks.id FROM told
+      JOIN tasks ON tasks.parent_id = told.id OR tasks.retry_of = told.id)
   SELECT id FROM told)`;
 
 /** The beginning of such a message, which `intake/admission/conversation.ts` makes, as a pattern. */

@@ -1,5 +1,5 @@
 /**
- * `svc task retry` in the store: the new task, bound to the thread of the old one.
+ * `svc task retry` in the store: the new task, bound to the thread of the old one, with its messages.
  *
  * @module
  */
@@ -10,6 +10,7 @@ import type { ChangeTasks } from "../transactions/task_rows.ts";
 import { bindRetry } from "./bindings.ts";
 import { goOnWithRetry } from "./conversations.ts";
 import { checkPayload } from "./delete_bodies.ts";
+import { giveToRetry } from "./inbox.ts";
 import type { SqlSession } from "./session.ts";
 
 /**
@@ -27,6 +28,7 @@ async (db: Db, changeTasks: ChangeTasks, retry: RetryOf): Promise<Task> => {
   await checkPayload(db, retry.of);
   await bindRetry(db, retry);
   await goOnWithRetry(db, retry);
+  await giveToRetry(db, retry);
   const [task] = await findTasks(db, retry.id);
   if (task === undefined) throw new Error(`Task ${retry.id} was not stored`);
   return task;

@@ -1,5 +1,6 @@
 /**
- * The steps that a retry does not run again: they are done, and need no step that runs again. Pure.
+ * The steps that a retry does not run again: they are done, and need no step that runs again; and which
+ * messages the others are given again. Pure.
  *
  * @module
  */
@@ -7,7 +8,7 @@
 import { defined } from "../../base/defined.ts";
 import { innerPlaces, needsOf } from "../../resources/step_graph.ts";
 import type { StepRecord } from "../../store/task_records.ts";
-import { isTasksReason } from "./flow.ts";
+import { isOver, isTasksReason } from "./flow.ts";
 import type { Plan, PlannedStep } from "../plan.ts";
 import { recordsOfRound } from "./rounds.ts";
 
@@ -124,4 +125,25 @@ function isDone(step: PlannedStep | undefined, record: StepRecord | undefined): 
 /** Whether the condition of a skipped step was evaluated, or its task had ended before. */
 function wasEvaluated({ reason }: StepRecord): boolean {
   return reason !== "" && !isTasksReason(reason);
+}
+
+/**
+ * The records that the steps begin with which a retry runs again and which were given messages: they are
+ * given these again. What the old task has read counts as read in the retry, too.
+ *
+ * @param kept the records with which the retry begins otherwise.
+ */
+export function withMessages(
+  records: readonly StepRecord[],
+  kept: readonly StepRecord[],
+): StepRecord[] {
+  const begins = new Map(kept.map((record) => [record.position, record]));
+  const given = records.flatMap(({ position, id, readFrom, round = 1 }): StepRecord[] => {
+    const record = begins.get(position) ?? { position, id, state: "pending", reason: "" };
+    if (readFrom === undefined || isOver(record)) return [];
+    // Which messages its earlier rounds had is not known.
+    const isAnew = round !== (record.round ?? 1);
+    return [{ ...record, readFrom: isAnew ? 0 : readFrom }];
+  });
+  return [...new Map([...kept, ...given].map((record) => [record.position, record])).values()];
 }

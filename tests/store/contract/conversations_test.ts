@@ -123,6 +123,90 @@ eachStore("a conversation goes on with the retry of its task", async (store) => 
   equal((await store.findTasks(id))[0]?.conversation, "pr/a/b#1");
 });
 
+/** What a step has read, as the record that ends its task. */
+const ended = (
+  store: Store,
+  n: number,
+  state: "succeeded" | "failed" | "cancelled",
+  upTo: number,
+) =>
+  store.finishTask({
+    taskId: taskIdOf(n),
+    state,
+    reason: "",
+    now: 90,
+    steps: [{
+      position: 0,
+      id: "build",
+      state,
+      reason: "",
+      ...upTo > 0 ? { readFrom: 0, readUpTo: upTo } : {},
+    }],
+  });
+
+eachStore("a retry is given what its task had, and what nobody has read", async (store) => {
+  await accept(store, 1, talk("start"));
+  await store.claimTasks(9, 5);
+  for (const n of [2, 3]) await accept(store, n, talk(`${n}`));
+  await accept(store, 4, talk("feeds", { starts: false }));
+  equal(await ended(store, 1, "failed", 2), "unread");
+  const { id, unread } = await retry(store, 5, 1);
+  deepEqual([await textsOf(store, id), unread], [[[0, "2"], [1, "3"], [2, "feeds"]], 1]);
+  deepEqual(await textsOf(store, taskIdOf(1)), [[0, "2"], [1, "3"]], "it has left that task");
+  deepEqual(await store.listUnread(taskIdOf(1)), [], "so that it starts no follow-up, too");
+  await accept(store, 6, talk("6"));
+  deepEqual((await textsOf(store, id)).at(-1), [3, "6"], "behind the others");
+  const [claimed] = (await store.claimTasks(9, 1e6)).tasks;
+  deepEqual([claimed?.task.id, claimed?.hasMessages, claimed?.readUpTo], [id, true, 2]);
+});
+
+eachStore("of two retries the first has what nobody has read", async (store) => {
+  await accept(store, 1, talk("start"));
+  await store.claimTasks(9, 5);
+  for (const n of [2, 3, 4]) await accept(store, n, talk(`${n}`));
+  await ended(store, 1, "failed", 2);
+  const again = { position: 0, id: "build", state: "pending", reason: "", readFrom: 1 } as const;
+  const { id, unread, steps } = await retry(store, 5, 1, { kept: [again] });
+  deepEqual([unread, steps[0]?.readFrom], [1, 1]);
+  equal((await retry(store, 6, 1)).unread, undefined);
+  deepEqual((await textsOf(store, taskIdOf(6))).map(([, text]) => text), ["2", "3"]);
+  equal((await accept(store, 7, talk("7")))?.taskId, id);
+});
+
+eachStore("a retry leaves to the follow-up what went over to that", async (store) => {
+  await accept(store, 1, talk("start"));
+  await store.claimTasks(9, 5);
+  for (const n of [2, 3, 4]) await accept(store, n, talk(`${n}`));
+  equal(await ended(store, 1, "failed", 1), "unread");
+  await accept(store, 5, talk("3", { follows: { taskId: taskIdOf(1), position: 1 } }));
+  const { id } = await retry(store, 6, 1);
+  deepEqual(await textsOf(store, id), [[0, "2"]]);
+  deepEqual(await textsOf(store, taskIdOf(5)), [[0, "4"]]);
+  equal((await accept(store, 7, talk("7")))?.taskId, taskIdOf(5));
+});
+
+eachStore("a retry of a cancelled task means its messages, too", async (store) => {
+  await accept(store, 1, talk("start"));
+  await store.claimTasks(9, 5);
+  await accept(store, 2, talk("2"));
+  await store.addToInbox(taskIdOf(1), { source_event_id: "01REPLY", text: "reply" }, 7);
+  equal(await ended(store, 1, "cancelled", 0), true);
+  const { id, unread } = await retry(store, 3, 1);
+  deepEqual([await textsOf(store, id), unread], [[[0, "2"], [1, "reply"]], 2]);
+});
+
+eachStore("a reply that no step has read stays, because it is routed again", async (store) => {
+  await accept(store, 1);
+  await store.claimTasks(9, 5);
+  await store.addToInbox(taskIdOf(1), { source_event_id: "01READ", text: "read" }, 7);
+  await store.addToInbox(taskIdOf(1), { source_event_id: "01REPLY", text: "reply" }, 7);
+  await store.addToInbox(taskIdOf(1), { from: "ada", text: "by hand" }, 7);
+  equal(await ended(store, 1, "failed", 1), "unread");
+  const { id } = await retry(store, 3, 1);
+  deepEqual(await textsOf(store, id), [[0, "read"], [2, "by hand"]]);
+  deepEqual(await textsOf(store, taskIdOf(1)), [[0, "read"], [1, "reply"]]);
+});
+
 eachStore("a task gets so many messages, and no more", async (store) => {
   await accept(store, 1, talk("start"));
   for (let n = 0; n < MAX_MESSAGES; n++) await store.addToInbox(taskIdOf(1), { n }, n);
@@ -187,11 +271,13 @@ eachStore("who deletes a delivery deletes its message in every inbox", async (st
   await store.forgetTaskEnd(taskIdOf(1), []);
   await store.claimTasks(9, 95);
   await end(store, 5, 3);
+  equal((await textsOf(store, (await retry(store, 6, 5)).id)).length, 2);
+  await store.cancelTask(taskIdOf(6), { reason: "", now: 98 });
   await store.deleteDelivery(idOf(3), { cascade: false, dryRun: false });
   await store.deleteBodies({ ids: [idOf(4)], before: 1e15, now: 99 });
   const left = async (n: number) =>
     (await store.listInbox(taskIdOf(n))).map(({ message }) => message["text"]);
-  deepEqual([await left(1), await left(5)], [["2"], []]);
+  deepEqual([await left(1), await left(5), await left(6)], [["2"], [], []]);
 });
 
 /** Messages that meet the end of a task. */
