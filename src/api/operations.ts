@@ -12,6 +12,7 @@ import { APPROVAL_OPERATIONS } from "./approval_operations.ts";
 import { ANSWER_OPERATIONS } from "./answer_operations.ts";
 import { CHANGE_OPERATIONS } from "./change_operations.ts";
 import { CONNECTION_OPERATIONS } from "./connection_operations.ts";
+import { CONVERSATION_OPERATIONS } from "./conversation_operations.ts";
 import { DELIVERY_OPERATIONS } from "./delivery_operations.ts";
 import { DOCTOR_OPERATIONS } from "./doctor_operations.ts";
 import { MAY_OPERATIONS } from "./may_operations.ts";
@@ -43,6 +44,7 @@ export const OPERATIONS = {
   ...DELIVERY_OPERATIONS,
   ...RECORD_OPERATIONS,
   ...SOURCE_OPERATIONS,
+  ...CONVERSATION_OPERATIONS,
   ...ANSWER_OPERATIONS,
   ...CHANGE_OPERATIONS,
   ...OUTPUT_OPERATIONS,

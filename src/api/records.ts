@@ -101,6 +101,10 @@ export type TaskRecord = {
    * list leaves it out if another daemon runs them.
    */
   readonly silent_since?: string;
+  /** Name and key of its conversation, `NAME/KEY`; there if it belongs to one. */
+  readonly conversation?: string;
+  /** How many messages of its inbox no step has read; there if there are any. */
+  readonly unread?: number;
   /** Name of the node that runs it or has run it last; there where daemons share a database. */
   readonly node?: string;
   readonly steps: readonly StepRecord[];
@@ -218,5 +222,22 @@ export type BindingRecord = {
   readonly thread_id: string;
   readonly task_id: string;
   readonly created_at: string;
+  readonly updated_at: string;
+};
+
+/** A conversation, and the task that it goes on with. */
+export type ConversationRecord = {
+  readonly id: string;
+  readonly project: string;
+  readonly name: string;
+  readonly key: string;
+  readonly task_id: string;
+  readonly task_state: string;
+  /** How many messages of the inbox of that task no step has read. */
+  readonly unread: number;
+  /** When that task got its last message; `null` if it got none. */
+  readonly last_message_at: string | null;
+  readonly created_at: string;
+  /** When it last began to go on with another task. */
   readonly updated_at: string;
 };

@@ -29,7 +29,7 @@ export const SECTIONS: readonly (readonly [heading: string, firstWords: readonly
   ["Resources", ["apply", "get", "describe", "edit", "delete", "secret", "schema"]],
   ["Triggers and deliveries", ["trigger", "delivery"]],
   ["Tasks", ["task", "agent", "sandbox", "mcp"]],
-  ["Chat", ["source", "slack"]],
+  ["Chat", ["conversation", "source", "slack"]],
   ["Answers", ["github", "gitlab", "line", "outbox", "notification"]],
   ["Access and plugins", ["token", "audit", "policy"]],
   ["Database", ["db", "node"]],

@@ -96,6 +96,8 @@ export async function describeTask(facts: TaskFacts): Promise<string> {
       ["Retry of", text(view["retry_of"])],
       ["Retried by", text(view["retried_by"])],
       [view["root_id"] === undefined ? "Follows" : "Started by", text(view["parent_id"])],
+      ["Conversation", text(view["conversation"])],
+      ["Unread", unreadText(view["unread"])],
       ["Answers", answersText(answers)],
       ["Created", ago(view["created_at"], now)],
       ["Duration", lasted(view, now)],
@@ -114,6 +116,12 @@ export async function describeTask(facts: TaskFacts): Promise<string> {
     ...await networkSections(steps, columns),
     section("Next", next.map((line) => `${line}\n`).join("")),
   ].join("\n");
+}
+
+/** How many messages of its inbox no step has read. */
+function unreadText(unread: unknown): string {
+  if (typeof unread !== "number") return "";
+  return unread === 1 ? "1 message in its inbox" : `${unread} messages in its inbox`;
 }
 
 /** The tasks that its steps have started. */

@@ -22,6 +22,7 @@ const FIRST: Readonly<Record<string, string>> = {
   nodes: "A node is a daemon that shares a database with others",
   "source-events": "They come from Slack to triggers with the native source",
   bindings: "A task that starts from a chat thread makes one",
+  conversations: "An event of a trigger with conversation begins one",
   audits: "One is written whenever a plugin is applied or run",
   budgets: "Add one to an Agent, a Trigger or a Project, such as budget: [{runs: 40, per: day}]",
   waits: "A step with waitFor or approval makes one",

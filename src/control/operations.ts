@@ -23,6 +23,7 @@ import { changeHandlers } from "./change_operations.ts";
 import { connectionHandlers } from "./connections/connection_operations.ts";
 import type { ConnectHost } from "./connections/connect_forge.ts";
 import { type DeliveriesHost, deliveryHandlers } from "./deliveries/delivery_operations.ts";
+import { conversationHandlers } from "./conversation_operations.ts";
 import { doctorHandlers } from "./doctor_operations.ts";
 import { mcpHandlers } from "./mcp_tools.ts";
 import { nodeHandlers } from "./node_operations.ts";
@@ -117,6 +118,7 @@ export function controlOperations(
       ...deliveryHandlers(host),
       ...recordHandlers(host),
       ...sourceEventHandlers(host),
+      ...conversationHandlers(host),
       ...withAuditedOutputs({
         ...answerHandlers(host),
         ...changeHandlers(host),

@@ -11,6 +11,7 @@ export const RECORD_NAMES = {
   "delivery": "deliveries",
   "source-event": "source-events",
   "binding": "bindings",
+  "conversation": "conversations",
   "outbox": "outbox",
   "audit": "audits",
   "token": "tokens",

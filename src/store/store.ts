@@ -8,6 +8,7 @@
 
 import type { AuditRecorder, AuditStore, ControlAuditStore, TokenStore } from "./audit_store.ts";
 import type { ConnectionStore } from "./connection_store.ts";
+import type { ConversationStore } from "./conversation_store.ts";
 import type {
   CursorStore,
   DeliveryRecorder,
@@ -70,6 +71,7 @@ export interface Store
     SourceEventQueue,
     SourceEventStore,
     ThreadStore,
+    ConversationStore,
     OutboxRecorder,
     OutboxQueue,
     OutboxStore,

@@ -26,6 +26,7 @@ const CHANGED = {
   node: { record: "node" },
   wait: { record: "wait" },
   approval: { record: "approval" },
+  conversation: { record: "conversation" },
 } as const satisfies Record<RecordName, DaemonEvents["recordsChanged"]>;
 const NONE_REPLACED: readonly string[] = [];
 const NONE_INTERRUPTED: readonly ClaimedTask[] = [];
@@ -41,6 +42,12 @@ function changedOnly(events: Events, record: RecordName, ...ids: readonly string
 
 function taskChanged(events: Events, id: string): void {
   changedOnly(events, "task", id);
+}
+
+/** A task shows how many messages are unread. */
+function inboxFilled(events: Events, taskId: string): void {
+  taskChanged(events, taskId);
+  events.publish("inboxFilled", { taskId });
 }
 
 function messagesStored(events: Events, messages: readonly NewMessage[]): void {
@@ -155,7 +162,7 @@ const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall<Events
     changedOnly(events, "source-event", id);
     changed(events, "binding", "delivery");
     if (routed.taskId === undefined) return;
-    if (routed.message !== undefined) events.publish("inboxFilled", { taskId: routed.taskId });
+    if (routed.message !== undefined) inboxFilled(events, routed.taskId);
     if (routed.started === true) {
       changed(events, "task");
       events.publish("tasksStored", { replaced: routed.replaces ?? NONE_REPLACED });
@@ -182,6 +189,12 @@ const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall<Events
   bindThread: changes("binding"),
   listBindings: "read",
   findBindings: "read",
+  listConversations: "read",
+  findConversations: "read",
+  bindConversation(events, { id }, { taskId }) {
+    changedOnly(events, "conversation", id);
+    taskChanged(events, taskId);
+  },
   recordKeyUse: changesNothing,
   listKeyUse: "read",
   listTasks: "read",
@@ -277,7 +290,7 @@ const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall<Events
   },
   setTaskDirectory: changesTask,
   addToInbox(events, message, taskId) {
-    if (message !== undefined) events.publish("inboxFilled", { taskId });
+    if (message !== undefined) inboxFilled(events, taskId);
   },
   listInbox: "read",
   listUnread: "read",

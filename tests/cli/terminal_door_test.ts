@@ -154,6 +154,12 @@ const CASES: readonly Shown[] = [
         text: `diff --git a/${HOSTILE} b/${HOSTILE}\n@@ -1 +1 @@\n-${HOSTILE}\n+${HOSTILE}\n`,
       }],
     },
+    ...output === "json" ? [] : [{
+      words: "conversation bind",
+      positional: ["x", "x", "x"],
+      options: { output },
+      answer: { name: HOSTILE, key: HOSTILE, task_id: HOSTILE, before: HOSTILE + HOSTILE },
+    }],
     {
       words: "audit verify",
       options: { output },

@@ -140,6 +140,7 @@ const AUDITED_ELSEWHERE = {
   "gitlab.issue_create": "tests/control/audited_outputs_test.ts",
   "outbox.send": "tests/control/held_messages_test.ts",
   "task.continue": "tests/control/task_continue_test.ts",
+  "conversation.bind": "tests/control/conversations_test.ts",
   "approval.answer": "tests/e2e/approval_test.ts",
 } satisfies Partial<Record<OperationName, string>>;
 

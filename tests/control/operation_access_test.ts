@@ -181,6 +181,10 @@ const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
   "delivery.redeliver": { ...OPERATE, input: ({ delivery }) => ({ id: delivery }) },
   "source.replay": { ...OPERATE, input: () => ({ id: "01EVENT" }) },
   "source.bind": { ...OPERATE, input: ({ task }) => ({ id: "01EVENT", task }) },
+  "conversation.bind": {
+    ...OPERATE,
+    input: ({ task }) => ({ name: "comments", key: "a/b#1", task }),
+  },
   "slack.reply": { ...OPERATE, step: "own", input: ({ task }) => ({ task, text: "x" }) },
   ...ofForge("github", AT_FORGE),
   ...ofForge("gitlab", AT_FORGE),

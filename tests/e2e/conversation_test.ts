@@ -74,6 +74,43 @@ const TALK = {
 const COMMENTS = trigger("comments", { webhook: { allowUnsigned: true }, workflow: "talk" });
 const TALKING = { ...COMMENTS, spec: { ...COMMENTS.spec, conversation: TALK } };
 
+programTest("who binds a conversation to a task sends its next events there", async (program) => {
+  await using daemon = await startDaemon(program);
+  await daemon.apply(workflow("talk", "until [ -e go ]; do sleep 0.05; done"), TALKING, {
+    ...COMMENTS,
+    metadata: { name: "by-hand" },
+  });
+  const first = await comment(daemon, "begin");
+  const { json } = await daemon.send("/webhook/by-hand", { body: "{}" });
+  const other = String(json["task_id"]);
+  equal(await comment(daemon, "one"), first);
+  const bind = (...args: string[]) => daemon.svc(["conversation", "bind", ...args]);
+  deepEqual(await bind("comments", "acme/site#7", other), {
+    code: 0,
+    stdout:
+      `conversation comments/acme/site#7 bound to task/${other}, before that to task/${first}\n`,
+    stderr: "",
+  });
+  equal(await comment(daemon, "two"), other);
+  const unknown = await bind("coments", "acme/site#7", other);
+  deepEqual([unknown.code, /did you mean "comments"\?/.test(unknown.stderr)], [4, true]);
+  const taken = await bind("comments", "acme/site#8", other);
+  equal(taken.code, 1);
+  match(taken.stderr, /belongs to the conversation comments\/acme\/site#7 already/);
+  const table = await daemon.svc(["get", "conversations"]);
+  match(
+    table.stdout,
+    /^NAME +KEY +TASK +STATE +UNREAD +LAST\ncomments +acme\/site#7 +\S+ +\w+ +1 +\d/,
+  );
+  const described = await daemon.svc(["describe", `task/${other}`]);
+  match(
+    described.stdout,
+    /\nConversation: +comments\/acme\/site#7\nUnread: +1 message in its inbox\n/,
+  );
+  const shown = (await daemon.json("get", "task", first)) as Listed;
+  deepEqual([shown["conversation"], shown["unread"]], ["comments/acme/site#7", 1]);
+});
+
 programTest("the retry of a task gives its agent the messages that it had", async (program) => {
   await using daemon = await startDaemon(program);
   const command =

@@ -107,7 +107,7 @@ Deno.test("what a running task has to hear of is announced, and that resources w
   await store.claimTasks(1, 1);
   take();
   await store.addToInbox(taskId, {}, 1);
-  deepEqual(take(), [["inboxFilled", { taskId }]]);
+  deepEqual(take(), [["recordsChanged", { record, id: taskId }], ["inboxFilled", { taskId }]]);
   await store.cancelTask(taskId, { reason: "", now: 1 });
   deepEqual(take(), [["recordsChanged", { record, id: taskId }], ["taskStopping", {
     taskId,

@@ -292,6 +292,10 @@ function About({ task }: { readonly task: TaskRecord }) {
         "Delivery": linked("delivery", task.delivery_id),
         "Retry of": linked("task", task.retry_of),
         "Retried by": task.retried_by,
+        "Conversation": task.conversation === undefined
+          ? undefined
+          : <Text value={task.conversation} cell />,
+        "Unread messages": task.unread?.toString(),
         "Started by": linked("task", task.parent_id),
         "Workspace": task.workspace,
         "Directory": directory === undefined ? undefined : <code>{directory}</code>,

@@ -166,6 +166,11 @@ const ROWS: readonly Row[] = [
     "send stored deliveries through the pipeline again",
     () => import("./delivery_redeliver.ts"),
   ],
+  [
+    "conversation bind",
+    "let a conversation go on with a task",
+    () => import("./conversation_bind.ts"),
+  ],
   ["source replay", "route a chat event again", () => import("./source_replay.ts")],
   ["source bind", "bind a chat thread to a task", () => import("./source_bind.ts")],
   [

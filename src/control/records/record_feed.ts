@@ -89,8 +89,8 @@ export class RecordFeed {
       find: (id) => find.read(id),
     };
     events.on("recordsChanged", ({ record, id }) => {
-      if (record !== type.name) return;
-      this.#announced.add(id);
+      if (record !== type.name && record !== type.shows) return;
+      this.#announced.add(record === type.name ? id : undefined);
       if (this.#followers.size > 0) this.#reportSoon();
     });
   }

@@ -8,6 +8,7 @@
 import type { Column } from "../../resources/kind.ts";
 import type { RecordName } from "../../resources/record_names.ts";
 import type { AuditStore, ControlAuditStore, TokenStore } from "../../store/audit_store.ts";
+import type { ConversationStore } from "../../store/conversation_store.ts";
 import type { DeliveryQuery } from "../../store/delivery_records.ts";
 import type { DeliveryStore } from "../../store/delivery_store.ts";
 import type { NodeStore } from "../../store/node_store.ts";
@@ -22,6 +23,7 @@ import type { WaitStore } from "../../store/wait_store.ts";
 export type RecordStore =
   & AuditStore
   & ControlAuditStore
+  & Pick<ConversationStore, "listConversations" | "findConversations">
   & DeliveryStore
   & Pick<NodeStore, "listNodes">
   & OutboxStore
@@ -50,6 +52,8 @@ export interface RecordType<Row, Name extends RecordName = RecordName, Part = Re
    * watches.
    */
   readonly passing?: readonly string[];
+  /** Another type, of which each record shows one: it changes with that one. */
+  readonly shows?: RecordName;
   /** Whether a record can still change, and in which states; absent when none ever changes. */
   readonly open?: {
     readonly isOpen: (row: Row) => boolean;

@@ -21,6 +21,7 @@ import {
   tokenView,
 } from "./audit_views.ts";
 import { APPROVALS } from "./approval_record_type.ts";
+import { CONVERSATIONS } from "./conversation_record_type.ts";
 import { DELIVERIES } from "./delivery_record_type.ts";
 import { listInSteps } from "./list_in_steps.ts";
 import { MESSAGES } from "./outbox_views.ts";
@@ -48,6 +49,7 @@ const RECORDS: { readonly [Name in RecordName]: RecordType<unknown, Name> } = {
   "delivery": eraseRow(DELIVERIES),
   "source-event": eraseRow(SOURCE_EVENTS),
   "binding": eraseRow(BINDINGS),
+  "conversation": eraseRow(CONVERSATIONS),
   "outbox": eraseRow(MESSAGES),
   "audit": eraseRow({
     name: "audit",

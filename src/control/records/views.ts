@@ -65,6 +65,7 @@ export function taskView(task: ExplainedTask): TaskRecord {
     ...(task.waitsFor?.readiness === undefined ? {} : { readiness: task.waitsFor.readiness }),
     ...defined({ waits_for: task.waitsFor?.view }),
     ...(task.silentSince === undefined ? {} : { silent_since: rfc3339(task.silentSince) }),
+    ...defined({ conversation: task.conversation, unread: task.unread }),
     ...(nodeOf(task) === "" ? {} : { node: nodeOf(task) }),
     steps: task.steps.map((step) => ({
       id: step.id,
@@ -166,6 +167,12 @@ export function taskColumns(now: number): Column<ExplainedTask>[] {
     { header: "DELIVERY", fit: "id", wide: true, cell: (task) => task.deliveryId },
     { header: "RETRY-OF", fit: "id", wide: true, cell: (task) => task.retryOf },
     { header: "PARENT", fit: "id", wide: true, cell: (task) => task.parentId },
+    {
+      header: "CONVERSATION",
+      fit: "name",
+      wide: true,
+      cell: ({ conversation = "" }) => conversation,
+    },
   ];
 }
 

@@ -166,6 +166,9 @@ function howRecordsGo(record: RecordName): string {
         "svc delete delivery ID";
     case "binding":
       return "A binding cannot be deleted alone: delete its task, svc delete task ID";
+    case "conversation":
+      return "A conversation cannot be deleted alone: delete the task that it goes on with, " +
+        "svc delete task ID";
     case "outbox":
       return "A message of the outbox cannot be deleted alone: delete its task, svc " +
         'delete task ID; "svc outbox drop ID" keeps one from being sent';

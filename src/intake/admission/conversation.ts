@@ -13,6 +13,7 @@ import type { Evaluator } from "../../cel/evaluator.ts";
 import type { Scope } from "../../cel/expression.ts";
 import { renderTemplate } from "../../cel/template.ts";
 import { conversationName } from "../../resources/conversation.ts";
+import { MAX_KEY_BYTES } from "../../store/rules/conversation.ts";
 import type { EventConversation } from "../../store/task_records.ts";
 import { keyText } from "./key_text.ts";
 import type { ActiveTrigger } from "./triggers.ts";
@@ -33,8 +34,6 @@ interface TalkingEvent {
   readonly depth?: number;
 }
 
-/** Longest key, in bytes. */
-const MAX_KEY_BYTES = 1024;
 /** Longest text of a message, in bytes. */
 const MAX_TEXT_BYTES = 65_536;
 

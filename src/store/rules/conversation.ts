@@ -7,7 +7,7 @@
 
 import { utf8 } from "../../base/bytes.ts";
 import { defined } from "../../base/defined.ts";
-import type { EventConversation } from "../task_records.ts";
+import { type EventConversation, isUnfinished, type TaskState } from "../task_records.ts";
 import type { Found } from "./needs.ts";
 
 /** The task that a conversation goes on with. */
@@ -38,6 +38,8 @@ export type Place =
     readonly was?: number;
   };
 
+/** Longest key, in bytes. */
+export const MAX_KEY_BYTES = 1024;
 /** Most messages to one task. */
 export const MAX_MESSAGES = 1000;
 /** Most bytes of them. */
@@ -79,4 +81,28 @@ function whyFull(
 
 function feeds(why: string): Place {
   return { is: "skipped", reason: `conversation: ${why}, and this trigger starts none` };
+}
+
+/** A task that a conversation is to go on with. */
+export interface BoundTo {
+  readonly id: string;
+  readonly state: TaskState;
+  /** Whether it is to be stopped. */
+  readonly isStopping: boolean;
+  /** The conversation that it belongs to, `NAME/KEY`; absent without one. */
+  readonly conversation?: string;
+}
+
+/** Why a conversation, `NAME/KEY`, cannot go on with a task; `undefined` if it can. */
+export function whyNotBound(
+  conversation: string,
+  { id, state, isStopping, conversation: own = conversation }: BoundTo,
+): string | undefined {
+  if (!isUnfinished(state)) {
+    return `Task ${id} has ended: bind one that has not, or retry it with "svc task retry"`;
+  }
+  if (isStopping) return `Task ${id} is being cancelled: bind another one`;
+  return own === conversation
+    ? undefined
+    : `Task ${id} belongs to the conversation ${own} already: bind another one`;
 }

@@ -7,7 +7,7 @@
 
 import { hash } from "node:crypto";
 import type { KeyedEvent } from "../delivery_records.ts";
-import type { NewTask } from "../task_records.ts";
+import type { EventConversation, NewTask } from "../task_records.ts";
 
 /** Identifies an event among those of its trigger; `undefined` when it has no deduplication key. */
 export function dedupDigest(event: KeyedEvent): Uint8Array | undefined {
@@ -27,13 +27,19 @@ export function debounceDigest(task: NewTask): Uint8Array | undefined {
   return task.conversation === undefined ? digestOf(task, task.debounce?.key) : undefined;
 }
 
-/** Identifies a conversation among all of them; `undefined` where the event belongs to none. */
+/** Identifies a conversation among all of them. */
 export function conversationDigest(
+  project: string,
+  { name, key }: Pick<EventConversation, "name" | "key">,
+): Uint8Array {
+  return hash("sha256", JSON.stringify([project, name, key]), "buffer");
+}
+
+/** Identifies the conversation of an event among all of them; `undefined` where it belongs to none. */
+export function digestOfConversation(
   { project, conversation }: Pick<NewTask, "project" | "conversation">,
 ): Uint8Array | undefined {
-  if (conversation === undefined) return undefined;
-  const { name, key } = conversation;
-  return hash("sha256", JSON.stringify([project, name, key]), "buffer");
+  return conversation && conversationDigest(project, conversation);
 }
 
 /** Identifies a session among those of an agent of a project. */

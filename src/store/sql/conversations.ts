@@ -4,9 +4,15 @@
  * @module
  */
 
-import type { ConversationTask } from "../rules/conversation.ts";
+import { AppError } from "../../base/errors.ts";
+import type { Conversation, ConversationQuery, NewBinding } from "../conversation_store.ts";
+import { type ConversationTask, whyNotBound } from "../rules/conversation.ts";
+import { conversationDigest } from "../rules/keys.ts";
 import { isUnfinished, type TaskState } from "../task_records.ts";
 import type { InboxFacts } from "../transactions/task_rows.ts";
+import { number, optionalNumber, storable, text } from "./columns.ts";
+import { idRange, ordered, prefixEnd, where } from "./queries.ts";
+import type { Row } from "./row.ts";
 import type { SqlSession } from "./session.ts";
 
 /** A message of a chat, which is routed again rather than handed over. */
@@ -57,4 +63,95 @@ export async function goOnWithRetry(
     retry.now,
     retry.of,
   );
+}
+
+const SELECT = `SELECT id, project, name, key, task_id, created_at, updated_at,
+    (SELECT state FROM tasks WHERE tasks.id = task_id) AS state,
+    (SELECT messages - read_up_to FROM tasks WHERE tasks.id = task_id) AS unread,
+    (SELECT inbox.created_at FROM inbox WHERE inbox.task_id = conversations.task_id
+      ORDER BY position DESC LIMIT 1) AS last_message_at
+  FROM conversations`;
+
+/** Conversations, in the order of the list. */
+export async function listConversations(
+  db: SqlSession,
+  { project, since, until, limit, ...places }: ConversationQuery,
+): Promise<Conversation[]> {
+  const { clause, values } = where({
+    "project = ?": project,
+    "updated_at >= ?": since,
+    "updated_at <= ?": until,
+    ...idRange(places),
+  });
+  const order = ordered(places);
+  const rows = await db.all(
+    `${SELECT}${clause && ` ${clause}`} ${order} LIMIT ?`,
+    ...values,
+    limit,
+  );
+  return rows.map(toConversation);
+}
+
+/** Conversations whose id starts with `prefix`, at most two. */
+export async function findConversations(db: SqlSession, prefix: string): Promise<Conversation[]> {
+  const rows = await db.all(
+    `${SELECT} WHERE id >= ? AND id < ? ORDER BY id LIMIT 2`,
+    prefix,
+    prefixEnd(prefix),
+  );
+  return rows.map(toConversation);
+}
+
+function toConversation(row: Row): Conversation {
+  return {
+    id: text(row, "id"),
+    project: text(row, "project"),
+    name: text(row, "name"),
+    key: text(row, "key"),
+    taskId: text(row, "task_id"),
+    taskState: text(row, "state") as TaskState,
+    unread: number(row, "unread"),
+    ...optionalNumber(row, "last_message_at", "lastMessageAt"),
+    createdAt: number(row, "created_at"),
+    updatedAt: number(row, "updated_at"),
+  };
+}
+
+/** Lets a conversation go on with a task; what the task before has not read stays with that one. */
+export async function bindConversation(
+  db: SqlSession,
+  { id, project, name, key, taskId, now }: NewBinding,
+): Promise<{ id: string; before?: string }> {
+  const digest = conversationDigest(project, { name, key });
+  await db.lock(`conversation/${digest.toHex()}`);
+  const task = await db.get(
+    `SELECT state, cancel_reason, conversation FROM tasks WHERE id = ? ${db.dialect.forUpdate}`,
+    taskId,
+  );
+  if (task === undefined) throw new AppError("not_found", `No task "${taskId}"`);
+  const conversation = storable(textOfConversation({ name, key }));
+  const refused = whyNotBound(conversation, {
+    id: taskId,
+    state: text(task, "state") as TaskState,
+    isStopping: task["cancel_reason"] !== null,
+    ...task["conversation"] === null ? {} : { conversation: text(task, "conversation") },
+  });
+  if (refused !== undefined) throw new AppError("conflict", refused);
+  const before = await db.get("SELECT id, task_id FROM conversations WHERE digest = ?", digest);
+  await db.run(
+    `INSERT INTO conversations (digest, id, project, name, key, task_id, created_at, updated_at)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)
+     ON CONFLICT (digest) DO UPDATE SET task_id = ?6, updated_at = ?7`,
+    digest,
+    id,
+    project,
+    name,
+    storable(key),
+    taskId,
+    now,
+  );
+  await db.run("UPDATE tasks SET conversation = ? WHERE id = ?", conversation, taskId);
+  return before === undefined
+    ? { id }
+    : { id: text(before, "id"), before: text(before, "task_id") };
 }

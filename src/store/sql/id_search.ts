@@ -17,6 +17,7 @@ export const RECORD_TABLES: Readonly<Record<NumberedRecord, string>> = {
   "delivery": "deliveries",
   "source-event": "source_events",
   "binding": "bindings",
+  "conversation": "conversations",
   "outbox": "outbox",
   "audit": "plugin_audit",
   "token": "control_tokens",

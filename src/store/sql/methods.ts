@@ -13,6 +13,7 @@ import { bindThread, findBindings, findThreadOfTask } from "./bindings.ts";
 import { findNextChildren, listChildren, listLostChildren, saveChildOutputs } from "./children.ts";
 import { listConnectionStates, noteConnection } from "./connections.ts";
 import { finishControl, listControl, recordControl } from "./control_audit.ts";
+import { bindConversation, findConversations, listConversations } from "./conversations.ts";
 import { claimRun, findCursor } from "./cursors.ts";
 import { findDeliveries, readDeliveries, readDelivery } from "./deliveries.ts";
 import { findIds, nthId } from "./id_search.ts";
@@ -69,6 +70,9 @@ export const SHARED_METHODS = {
   pruneSourceEvents,
   bindThread,
   findBindings,
+  listConversations,
+  findConversations,
+  bindConversation,
   recordKeyUse,
   listKeyUse,
   findCursor,

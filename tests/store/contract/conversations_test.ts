@@ -12,6 +12,7 @@ import {
   strictEqual as equal,
 } from "node:assert/strict";
 import { defined } from "../../../src/base/defined.ts";
+import type { ConversationQuery } from "../../../src/store/conversation_store.ts";
 import { MAX_MESSAGES } from "../../../src/store/rules/conversation.ts";
 import type { Store } from "../../../src/store/store.ts";
 import type { EventConversation, NewTask } from "../../../src/store/task_records.ts";
@@ -279,6 +280,101 @@ eachStore("who deletes a delivery deletes its message in every inbox", async (st
     (await store.listInbox(taskIdOf(n))).map(({ message }) => message["text"]);
   deepEqual([await left(1), await left(5), await left(6)], [["2"], [], []]);
 });
+
+const list = (store: Store, query: Partial<ConversationQuery> = {}) =>
+  store.listConversations({ limit: 9, ...query });
+
+eachStore("conversations are listed with the task that each goes on with", async (store) => {
+  await accept(store, 1, talk("start"));
+  await accept(store, 2, talk("other", { key: "a/b#2\0" }));
+  await accept(store, 3, talk("more"));
+  const [other, first, ...none] = await list(store);
+  deepEqual([other?.name, other?.key, none], ["pr", "a/b#2\u2400", []]);
+  deepEqual(first, {
+    id: taskIdOf(1),
+    project: "default",
+    name: "pr",
+    key: "a/b#1",
+    taskId: taskIdOf(1),
+    taskState: "pending",
+    unread: 1,
+    lastMessageAt: first?.lastMessageAt,
+    createdAt: first?.createdAt,
+    updatedAt: first?.createdAt,
+  });
+  ok((first?.lastMessageAt ?? 0) > (first?.createdAt ?? 0));
+  equal(other?.lastMessageAt, undefined);
+  deepEqual((await list(store, { project: "shop" })).length, 0);
+  deepEqual((await list(store, { project: "default", before: taskIdOf(2) })).length, 1);
+  deepEqual((await store.findConversations(taskIdOf(1)))[0]?.key, "a/b#1");
+  await store.claimTasks(1, 5);
+  await end(store, 1, 1);
+  equal((await accept(store, 4, talk("again")))?.taskId, taskIdOf(4));
+  const again = (await store.findConversations(taskIdOf(1)))[0];
+  deepEqual([again?.taskId, again?.unread, again?.createdAt], [taskIdOf(4), 0, first?.createdAt]);
+});
+
+eachStore("who binds a conversation sends its next messages to another task", async (store) => {
+  const bind = (key: string, task: number, id = 90) =>
+    store.bindConversation({
+      id: idOf(id),
+      project: "default",
+      name: "pr",
+      key,
+      taskId: taskIdOf(task),
+      now: 99,
+    });
+  await accept(store, 1, talk("start"));
+  await accept(store, 2);
+  await store.claimTasks(9, 5);
+  await accept(store, 3, talk("to the first"));
+  deepEqual(await bind("a/b#1", 2), { id: taskIdOf(1), before: taskIdOf(1) });
+  deepEqual(await bind("a/b#1", 2), { id: taskIdOf(1), before: taskIdOf(2) });
+  equal((await accept(store, 4, talk("to the second")))?.taskId, taskIdOf(2));
+  deepEqual(await textsOf(store, taskIdOf(1)), [[0, "to the first"]]);
+  deepEqual(await textsOf(store, taskIdOf(2)), [[0, "to the second"]]);
+  equal((await store.findTasks(taskIdOf(2)))[0]?.conversation, "pr/a/b#1");
+  equal(await end(store, 1, 0), "unread");
+  const follows = { taskId: taskIdOf(1), position: 0 };
+  equal((await accept(store, 5, talk("to the first", { follows })))?.taskId, taskIdOf(2));
+
+  await accept(store, 6);
+  deepEqual(await bind("a/b#9\0", 6), { id: idOf(90) }, "a new one");
+  equal((await accept(store, 7, talk("to the sixth", { key: "a/b#9\0" })))?.taskId, taskIdOf(6));
+  const refused = (key: string, task: number, message: RegExp) =>
+    rejects(bind(key, task, 91), message);
+  await refused("a/b#1", 6, /belongs to the conversation pr\/a\/b#9.* already/);
+  await refused("a/b#1", 1, /has ended/);
+  await refused("a/b#1", 77, /No task/);
+  await store.cancelTask(taskIdOf(2), { reason: "", now: 6 });
+  await refused("a/b#1", 2, /is being cancelled/);
+  equal((await list(store)).length, 2);
+});
+
+eachStore(
+  "of binding and events at once, each event goes to the task of its moment",
+  async (store) => {
+    await accept(store, 1, talk("start"));
+    await accept(store, 2);
+    await store.claimTasks(9, 5);
+    const bound = { id: idOf(90), project: "default", name: "pr", key: "a/b#1", now: 9 };
+    const told = await Promise.all(
+      range(3, 43).map(async (n) => {
+        if (n % 4 > 0) return await accept(store, n, talk(`${n}`));
+        await store.bindConversation({ ...bound, taskId: taskIdOf(1 + (n / 4) % 2) }).catch(
+          (error) => {
+            ok(/belongs to/.test(String(error)), String(error));
+          },
+        );
+        return undefined;
+      }),
+    );
+    const ids = told.flatMap((one) => one?.taskId ?? []);
+    equal(ids.length, 30);
+    const got = [...await textsOf(store, taskIdOf(1)), ...await textsOf(store, taskIdOf(2))];
+    equal(new Set(got.map(([, text]) => text)).size, 30);
+  },
+);
 
 /** Messages that meet the end of a task. */
 const MEETINGS = times(10_000, 200);

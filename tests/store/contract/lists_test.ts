@@ -25,6 +25,7 @@ interface Filled {
     | "task"
     | "source-event"
     | "binding"
+    | "conversation"
     | "outbox"
     | "audit"
     | "control-audit";
@@ -63,6 +64,15 @@ const LISTS: readonly Filled[] = [
         updatedAt,
       }),
     list: (store, query) => store.listBindings(query),
+  },
+  {
+    record: "conversation",
+    fill: async (store, n, now) => {
+      await accept(store, n, { receivedAt: now });
+      const bound = { project: "default", name: "push", key: String(n), taskId: taskIdOf(n), now };
+      await store.bindConversation({ id: idOf(n), ...bound });
+    },
+    list: (store, query) => store.listConversations(query),
   },
   {
     record: "outbox",

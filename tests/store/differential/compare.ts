@@ -143,6 +143,7 @@ async function holding(store: Store): Promise<unknown> {
     deliveries: await store.readDeliveries(deliveries.map(({ id }) => id)),
     events,
     bindings: await store.listBindings(all),
+    conversations: await store.listConversations(all),
     messages,
     packs: await Promise.all(messages.map(({ id }) => store.readContent(id, "pack", 0))),
     outputs: await Promise.all(tasks.map(({ id }) => store.listOutputs(id))),

@@ -81,6 +81,7 @@ export function read(world: World): Call {
       }),
     () => call("listSourceEvents", query),
     () => call("listBindings", query),
+    () => call("listConversations", query),
     () => call("listMessages", query),
     () => call("findIds", "task", task.slice(-random.below(9)), { limit: 5, newest: 20 }),
     () => call("nthId", "delivery", { ...query, nth: 1 + random.below(5) }),

@@ -96,6 +96,15 @@ export function change(world: World): Call {
     () => call("cancelTask", world.someTask(), someCancel(world)),
     () => call("cancelTask", world.someTask(), someCancel(world)),
     () => call("retryTask", someRetry(world)),
+    () =>
+      call("bindConversation", {
+        id: world.nextTask(),
+        project: "default",
+        name: "pr",
+        key: random.pick(["a", "b", "c\0"]),
+        taskId: world.someTask(),
+        now,
+      }),
     () => call("retryTask", someRetry(world)),
     () => call("addToInbox", world.someTask(), { text: `at ${now}\0` }, now),
     () => call("addToInbox", world.someTask(), { text: `at ${now}` }, now),

@@ -4,12 +4,14 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
 import {
+  type BoundTo,
   type ConversationTask,
   MAX_MESSAGES,
   type Place,
   placeInConversation,
+  whyNotBound,
 } from "../../../src/store/rules/conversation.ts";
 
 const MIB = 1_048_576;
@@ -98,3 +100,23 @@ const CASES: readonly Case[] = [
 for (const [what, given, found, place] of CASES) {
   Deno.test(`conversation: ${what}`, () => deepEqual(placeInConversation(given, found), place));
 }
+
+/** Tasks to which the conversation `pr/a` is to be bound, and why it cannot be. */
+const BINDINGS: readonly (readonly [to: Partial<BoundTo>, why: RegExp | undefined])[] = [
+  [{}, undefined],
+  [{ state: "running" }, undefined],
+  [{ state: "waiting", conversation: "pr/a" }, undefined],
+  [{ conversation: "pr/b" }, /^Task t belongs to the conversation pr\/b already: /],
+  [{ state: "succeeded" }, /^Task t has ended: /],
+  [{ state: "failed", conversation: "pr/a" }, /^Task t has ended: .* "svc task retry"$/],
+  [{ state: "cancelled", isStopping: true }, /^Task t has ended: /],
+  [{ state: "running", isStopping: true }, /^Task t is being cancelled: /],
+];
+
+Deno.test("a conversation is bound to a task that goes on, and is in no other one", () => {
+  for (const [to, why] of BINDINGS) {
+    const said = whyNotBound("pr/a", { id: "t", state: "pending", isStopping: false, ...to });
+    if (why === undefined) equal(said, undefined, JSON.stringify(to));
+    else match(said ?? "", why);
+  }
+});

@@ -174,6 +174,12 @@ const CALLS: Calls = {
     for (const query of LISTS) await run(db, query);
   },
   findBindings: (run, db) => run(db, "01"),
+  bindConversation: (run, db) =>
+    run(db, { id: idOf(80), project: "default", name: "pr", key: "a/b#1", taskId: T1, now: 5 }),
+  listConversations: async (run, db) => {
+    for (const { trigger: _none, ...query } of LISTS) await run(db, query);
+  },
+  findConversations: (run, db) => run(db, "01"),
   recordKeyUse: (run, db) =>
     run(db, [{ project: "p", store: "s", key: "k", trigger: "t", count: 1, lastAt: 1 }]),
   listKeyUse: (run, db) => run(db, "p", "s"),
@@ -303,8 +309,8 @@ const CALLS: Calls = {
     run(db, { taskId: T1, state: "failed", reason: "", now: 5, followed: true }),
   requeueTask: (run, db) => run(db, T1),
   cancelTask: (run, db) => run(db, T1, { reason: "", now: 5 }),
-  retryTask: (run, db) =>
-    run(db, {
+  retryTask: async (run, db) => {
+    await run(db, {
       id: taskIdOf(90),
       of: T1,
       by: { called: "ada" },
@@ -312,7 +318,8 @@ const CALLS: Calls = {
       keepDirectory: false,
       staysOnNode: false,
       now: 6,
-    }),
+    });
+  },
   setTaskDirectory: (run, db) => run(db, T1, "/d"),
   addToInbox: (run, db) => run(db, taskIdOf(90), {}, 1),
   listInbox: (run, db) => run(db, T1),

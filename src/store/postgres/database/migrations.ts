@@ -191,6 +191,7 @@ const MIGRATIONS: readonly string[] = [
   );
   CREATE UNIQUE INDEX conversations_by_id ON conversations (id);
   CREATE INDEX conversations_of_task ON conversations (task_id);
+  CREATE INDEX conversations_of_project ON conversations (project, id);
   ALTER TABLE tasks ADD COLUMN conversation TEXT;
   -- JSON: who had a task retried.
   ALTER TABLE tasks ADD COLUMN retried_by TEXT;

@@ -6,7 +6,7 @@
  */
 
 import type { KeyedEvent } from "../../delivery_records.ts";
-import { conversationDigest, debounceDigest } from "../../rules/keys.ts";
+import { debounceDigest, digestOfConversation } from "../../rules/keys.ts";
 import { limitsOf } from "../../rules/limits.ts";
 import type { NewTask } from "../../task_records.ts";
 import type { FactRequest, LimitKey, TriggerKey } from "../../transactions/task_rows.ts";
@@ -55,7 +55,7 @@ export class BatchRequest implements FactRequest {
     this.addKeyed(task);
     const debounced = debounceDigest(task);
     if (debounced !== undefined) this.addDebounced(debounced);
-    const conversation = conversationDigest(task);
+    const conversation = digestOfConversation(task);
     if (conversation !== undefined) this.addConversation(conversation);
     if (task.rateLimit !== undefined) this.addRate(task);
     const { group, workspace } = limitsOf(task);

@@ -10,7 +10,7 @@ import type { JsonObject } from "../../../base/json.ts";
 import type { Cursor, DeliveryOutcome, KeyedEvent } from "../../delivery_records.ts";
 import type { ConversationTask } from "../../rules/conversation.ts";
 import type { EarlierEvent } from "../../rules/event_outcome.ts";
-import { conversationDigest } from "../../rules/keys.ts";
+import { digestOfConversation } from "../../rules/keys.ts";
 import type { Found } from "../../rules/needs.ts";
 import type { RateState } from "../../rules/rate_limit.ts";
 import { inboxAfter, toConversationTask } from "../../sql/conversations.ts";
@@ -102,7 +102,7 @@ export class WorkingSet extends WorkingTasks implements DeliveryRows {
   }
 
   findConversation(task: NewTask): Found<ConversationTask> {
-    const digest = conversationDigest(task);
+    const digest = digestOfConversation(task);
     if (digest === undefined) return "none";
     if (!this.#request.hasConversation(digest)) {
       throw new MissingFact((request) => request.addConversation(digest));
@@ -119,7 +119,7 @@ export class WorkingSet extends WorkingTasks implements DeliveryRows {
 
   bindConversation(task: NewTask, now: number): void {
     const { id: taskId, conversation } = task;
-    const digest = conversationDigest(task)?.toHex();
+    const digest = digestOfConversation(task)?.toHex();
     if (digest === undefined || conversation === undefined) return;
     this.changes.put("conversations", digest, {
       digest,

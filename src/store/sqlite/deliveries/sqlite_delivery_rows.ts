@@ -10,7 +10,7 @@ import type { JsonObject } from "../../../base/json.ts";
 import type { Cursor, KeyedEvent } from "../../delivery_records.ts";
 import type { ConversationTask } from "../../rules/conversation.ts";
 import type { EarlierEvent } from "../../rules/event_outcome.ts";
-import { conversationDigest, dedupDigest } from "../../rules/keys.ts";
+import { dedupDigest, digestOfConversation } from "../../rules/keys.ts";
 import type { Found } from "../../rules/needs.ts";
 import type { RateState } from "../../rules/rate_limit.ts";
 import { number, storable, text } from "../../sql/columns.ts";
@@ -71,7 +71,7 @@ export class SqliteDeliveryRows extends SqliteTaskRows implements DeliveryRows {
       `SELECT tasks.id, state, cancel_reason, messages, message_bytes, read_up_to,
          EXISTS (SELECT 1 FROM task_ends WHERE task_ends.task_id = tasks.id) AS has_end
        FROM conversations JOIN tasks ON tasks.id = conversations.task_id WHERE digest = ?`,
-      conversationDigest(task) ?? null,
+      digestOfConversation(task) ?? null,
     );
     if (row === undefined) return "none";
     return toConversationTask({
@@ -85,7 +85,7 @@ export class SqliteDeliveryRows extends SqliteTaskRows implements DeliveryRows {
 
   bindConversation(task: NewTask, now: number): void {
     const { id, conversation } = task;
-    const digest = conversationDigest(task);
+    const digest = digestOfConversation(task);
     if (digest === undefined || conversation === undefined) return;
     this.db.run(
       `INSERT INTO conversations (digest, id, project, name, key, task_id, created_at, updated_at)
