@@ -42,17 +42,14 @@ export const NO_SANDBOX = "none";
 export type SandboxField = string | SandboxSpec;
 
 /**
- * Schema of `sandbox`. No union: of a value that fits no member, the validator could only say that, and
- * not which field of the mapping is wrong.
+ * Schema of `sandbox`. No union, as with `network`: an error has to name the field of the mapping that is
+ * wrong.
  */
 export const SandboxField = Type.Unsafe<SandboxField>({
-  if: { type: "object" },
-  then: SandboxSpec,
-  else: {
-    type: "string",
-    pattern: NAME_PATTERN,
-    title: "the name of a Sandbox, none, or a sandbox of its own, such as {network: none}",
-  },
+  ...SandboxSpec,
+  type: ["string", "object"],
+  pattern: NAME_PATTERN,
+  title: "the name of a Sandbox, none, or a sandbox of its own, such as {network: none}",
 });
 
 export const sandbox: AnyKind = defineKind<SandboxSpec>("Sandbox", {

@@ -15,15 +15,12 @@ export const THREAD = "thread";
 /** One entry of `tell`. */
 export type Tell = typeof THREAD | { readonly slack: Type.Static<typeof SlackChannel> };
 
-/** No union, as with `sandbox`: an error has to name the field that is wrong. */
+/** No union, as with `network`: an error has to name the field that is wrong. */
 const TellEntry = Type.Unsafe<Tell>({
-  if: { type: "object" },
-  then: Type.Object({ slack: SlackChannel }, { additionalProperties: false }),
-  else: {
-    type: "string",
-    enum: [THREAD],
-    title: "thread, or a mapping such as {slack: {connection: chat, channel: C0123456789}}",
-  },
+  ...Type.Object({ slack: SlackChannel }, { additionalProperties: false }),
+  type: ["string", "object"],
+  pattern: `^${THREAD}$`,
+  title: "thread, or a mapping such as {slack: {connection: chat, channel: C0123456789}}",
 });
 
 /** Schema of the field. */
