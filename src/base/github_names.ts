@@ -42,4 +42,4 @@ export const CHECK_CONCLUSIONS = [
 /** Events of GitHub that the triggers of the package take. */
 export const PACKAGE_EVENTS = ["push", "pull_request", "issue_comment", "release"] as const;
 /** Events that the triggers of an agent take beside those. */
-export const AGENT_EVENTS = ["issues", "check_suite"] as const;
+export const AGENT_EVENTS = ["issues", "check_suite", "status"] as const;

@@ -36,6 +36,10 @@ interface Rig extends AsyncDisposable {
   readonly number: number;
   /** What CI says of the newest commit: by the name of its check, which is a suite of its own. */
   say(name: string, conclusion: string | null): Promise<string>;
+  /** A check of the newest commit has passed, of which no event tells. */
+  pass(name: string): void;
+  /** What CI says of the newest commit in a commit status. */
+  status(context: string, state: string): Promise<void>;
   /** The newest commit of the pull request, once it is another than these. */
   next(known: readonly string[]): Promise<string>;
   /** Resolves when the task waits for CI in this round. */
@@ -99,6 +103,14 @@ async function rigOf({ texts, paths }: Applied = PACKAGE): Promise<Rig> {
     equal(code, 0, stderr);
   }
 
+  const send = async (event: string, payload: object) => {
+    const body = JSON.stringify(payload);
+    for (const path of paths) {
+      const headers = githubHeaders(SECRET, body, event);
+      const answer = await daemon.send(`/webhook/${path}`, { headers, body });
+      equal(answer.status, 200, answer.text);
+    }
+  };
   const tell = async (sha: string, conclusion: string) => {
     const payload = {
       action: "completed",
@@ -113,12 +125,7 @@ async function rigOf({ texts, paths }: Applied = PACKAGE): Promise<Rig> {
       repository: { id: 1, full_name: REPOSITORY },
       sender: { ...bot, type: "User" }, // who has pushed: svc
     };
-    const body = JSON.stringify(payload);
-    for (const path of paths) {
-      const headers = githubHeaders(SECRET, body, "check_suite");
-      const answer = await daemon.send(`/webhook/${path}`, { headers, body });
-      equal(answer.status, 200, answer.text);
-    }
+    await send("check_suite", payload);
   };
   const set = (sha: string, name: string, conclusion: string | null) => {
     const status = conclusion === null ? "in_progress" : "completed";
@@ -148,6 +155,14 @@ async function rigOf({ texts, paths }: Applied = PACKAGE): Promise<Rig> {
       set(sha, name, conclusion);
       if (conclusion !== null) await tell(sha, conclusion);
       return sha;
+    },
+    pass: (name) => set(head.sha, name, "success"),
+    async status(context, state) {
+      const { sha } = head;
+      const repository = { id: 1, full_name: REPOSITORY };
+      const one = { id: crypto.getRandomValues(new Uint32Array(1))[0], sha, context, state };
+      const sender = { login: "ci", id: 7, type: "User" };
+      await send("status", { ...one, branches: [{ name: BRANCH }], repository, sender });
     },
     next: (known) =>
       until("the next commit", () => known.includes(head.sha) ? undefined : head.sha),
@@ -236,6 +251,24 @@ programTest("fix CI: red, still red, then green, and nobody works in between", a
   );
   const { stdout } = await daemon.svc(["task", "logs", all[0]?.id ?? ""]);
   equal(stdout.includes(TOKEN.token), false);
+}, HOW);
+
+programTest("fix CI: a commit status wakes it, where CI sends no suites", async () => {
+  await using rig = await rigOf();
+  const { daemon } = rig;
+  const first = await rig.say("unit", "failure");
+  await rig.next([first]);
+  await rig.waits(1);
+  await rig.status("unit", "pending"); // nothing has ended
+  await rig.say("unit", null);
+  await rig.status("lint", "success");
+  await rig.waits(2);
+  await rig.pass("unit");
+  await rig.status("unit", "success");
+  await daemon.settled();
+  const [task] = await fixes(daemon);
+  equal(task?.state, "succeeded", task?.reason);
+  equal(task?.steps.find(({ id }) => id === "ci")?.round, 2);
 }, HOW);
 
 programTest("fix CI: what stays red ends after three commits, and says so", async () => {

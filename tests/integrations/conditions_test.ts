@@ -195,6 +195,7 @@ Deno.test("the conditions of the package github tell events apart without their 
   const own = CONDITIONS.filter(({ name }) => /^github-(?!agent)/.test(name));
   const takes: Readonly<Record<string, readonly string[]>> = {
     issues: ["fix"],
+    status: ["checks"],
     check_suite: ["fix-ci", "checks"], // what has failed starts the one, and ends waits at the other
   };
   const shared = Deno.env.get("SVC_SHARED") ?? "";
