@@ -29,6 +29,7 @@ import { SANDBOX_OPERATIONS } from "./sandbox_operations.ts";
 import { SOURCE_OPERATIONS } from "./source_operations.ts";
 import { STATUS_OPERATIONS } from "./status_operations.ts";
 import { TASK_OPERATIONS } from "./task_operations.ts";
+import { WAIT_OPERATIONS } from "./wait_operations.ts";
 import { TRIGGER_OPERATIONS } from "./trigger_operations.ts";
 import { UPKEEP_OPERATIONS } from "./upkeep_operations.ts";
 import { WATCH_OPERATIONS } from "./watch_operations.ts";
@@ -39,6 +40,7 @@ export const OPERATIONS = {
   ...RESOURCE_OPERATIONS,
   ...WATCH_OPERATIONS,
   ...TASK_OPERATIONS,
+  ...WAIT_OPERATIONS,
   ...APPROVAL_OPERATIONS,
   ...TRIGGER_OPERATIONS,
   ...DELIVERY_OPERATIONS,

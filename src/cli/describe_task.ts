@@ -9,6 +9,7 @@ import { agentFacts, agentNames } from "../api/agent_words.ts";
 import type { Listing } from "../api/resource_operations.ts";
 import { sandboxesOf, type SandboxFact, sandboxFacts } from "../api/sandbox_words.ts";
 import type { PlannedStepView } from "../api/task_operations.ts";
+import type { WaitLookView } from "../api/wait_operations.ts";
 import { shortDuration } from "../base/duration.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { sizeText } from "../base/size.ts";
@@ -36,6 +37,8 @@ export interface TaskFacts {
   readonly children?: Listing | undefined;
   /** Its steps as it runs them; `undefined` where that may not be known. */
   readonly plan?: readonly PlannedStepView[] | undefined;
+  /** The events that its steps wait for; `undefined` where none does. */
+  readonly waits?: readonly WaitLookView[] | undefined;
   /** By id of a step: why it runs without its default sandbox. */
   readonly bare?: ReadonlyMap<string, string>;
   /** Milliseconds since the epoch. */
@@ -110,6 +113,7 @@ export async function describeTask(facts: TaskFacts): Promise<string> {
         ? "none has started\n"
         : await formatTable(headers.map(toColumn), rows, inner(columns)),
     ),
+    ...waitSections(facts),
     ...await childSections(facts),
     ...await agentSections(steps, facts),
     ...sandboxSections(facts),
@@ -122,6 +126,21 @@ export async function describeTask(facts: TaskFacts): Promise<string> {
 function unreadText(unread: unknown): string {
   if (typeof unread !== "number") return "";
   return unread === 1 ? "1 message in its inbox" : `${unread} messages in its inbox`;
+}
+
+/** The events that its steps wait for, and which came near. */
+function waitSections({ waits = [], now }: TaskFacts): string[] {
+  if (waits.length === 0) return [];
+  const blocks = waits.map(({ step, trigger, trigger_deleted: isDeleted, looked, misses }) => {
+    if (isDeleted) return `${step}: trigger ${trigger} was deleted, so no event ends this wait\n`;
+    const newest = `of the ${looked} newest deliveries of trigger ${trigger}`;
+    if (misses.length === 0) return `${step}: none ${newest} came near\n`;
+    return `${step}: ${newest}, these came near\n` + lines(misses.map((miss): Line => [
+      `  ${miss.delivery_id}`,
+      `${ago(miss.received_at, now)}\n${printable(miss.why)}`,
+    ]));
+  });
+  return [section("Waits", blocks.join(""))];
 }
 
 /** The tasks that its steps have started. */

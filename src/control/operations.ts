@@ -36,6 +36,7 @@ import { type AuditedOutputsHost, withAuditedOutputs } from "./outputs/audited_o
 import { commitChecks } from "./outputs/commit_checks.ts";
 import { type MayHost, taskMay } from "./outputs/task_may.ts";
 import { explainingTasks } from "./records/explained_tasks.ts";
+import { explainingWaits } from "./records/explained_waits.ts";
 import { recordType } from "./records/records.ts";
 import { resolveId } from "./records/resolve.ts";
 import { status, type StatusHost } from "./records/status.ts";
@@ -93,10 +94,11 @@ export interface OperationsHost
 export function controlOperations(
   daemon: OperationsHost,
 ): { readonly handlers: Handlers; readonly resolve: ResolveRecord } {
-  const store = explainingTasks(daemon.store, {
+  const tasks = explainingTasks(daemon.store, {
     ...daemon,
     lastWrittenAt: (id) => lastWrittenAt(daemon.logs.of(id)),
   });
+  const store = explainingWaits(tasks, daemon);
   const host: OperationsHost = { ...daemon, store };
   const watches = new Watches(host);
   const subjects = new SubjectWatch(host, watches);

@@ -161,6 +161,7 @@ const NOT_AUDITED: Readonly<Record<Exclude<OperationName, AuditedName>, string>>
   "task.logs": "changes nothing",
   "task.log.read": "changes nothing",
   "task.plan": "changes nothing",
+  "task.waits": "changes nothing",
   "task.wait": "changes nothing",
   "sandbox.show": "changes nothing",
   "task.inbox": "changes nothing",

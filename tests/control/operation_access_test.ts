@@ -143,6 +143,7 @@ const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
   "task": { ...READ, input: id },
   "task.logs": { ...READ, input: ({ task }) => ({ id: task, follow: false }) },
   "task.plan": { ...READ, input: id },
+  "task.waits": { ...READ, input: id },
   "task.log.read": { ...READ, input: id },
   "task.wait": { ...READ, input: ({ task }) => ({ ids: [task] }) },
   "task.workspace": { ...READ, input: id },

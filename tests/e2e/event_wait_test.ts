@@ -117,6 +117,61 @@ programTest("the example of waiting for an event ships what CI has passed", asyn
 });
 
 programTest(
+  "a task says which events came near to ending its wait, and why they did not",
+  async () => {
+    await using daemon = await startDaemon(ONE_PROGRAM);
+    await daemon.apply(
+      WAITED,
+      workflow("fix", { ...CI, if: 'payload.run.status == "completed"' }),
+      workflow("short", { ...CI, timeout: "2s" }),
+      ...["fix", "short"].map((name) => trigger(name, { ...OPEN, workflow: name })),
+    );
+    const one = await send(daemon, "fix", { sha: "a1" });
+    await waiting(daemon, 1);
+    const described = async () => (await daemon.svc(["describe", "task", one])).stdout;
+    match(await described(), /ci: none of the 0 newest deliveries of trigger checks came near/);
+    for (const sha of ["zz", "zz", "a1", "a1"]) {
+      await send(
+        daemon,
+        "checks",
+        check(sha, "completed"),
+      );
+    }
+    await send(daemon, "checks", { ...check("a1", "completed"), kind: "other" });
+    using client = daemon.client();
+    const { waits: [look, ...others] } = await client.call("task.waits", { id: one });
+    equal(others.length, 0);
+    deepEqual([look?.step, look?.trigger, look?.trigger_deleted, look?.looked], [
+      "ci",
+      "checks",
+      false,
+      4,
+    ]);
+    const [failing, differs, ...more] = look?.misses ?? [];
+    match(failing?.why ?? "", /^its condition failed: /);
+    equal(differs?.why, 'payload.sha is "zz", and it wants "a1"');
+    deepEqual(more, [], "once for each reason");
+    const text = await described();
+    match(text, /ci: of the 4 newest deliveries of trigger checks, these came near/);
+    match(text, /payload\.sha is "zz", and it wants "a1"/);
+
+    const short = await send(daemon, "short", { sha: "b2" });
+    await daemon.svc(["task", "wait", short]);
+    const { stderr } = await daemon.svc(["task", "logs", short]);
+    match(stderr, /did not end it: payload\.sha is "\w+", and it wants "b2"/);
+    equal([...stderr.matchAll(/"zz"/g)].length, 1, stderr);
+
+    equal((await daemon.svc(["delete", "trigger/checks", "--force"])).code, 0);
+    match(await described(), /ci: trigger checks was deleted, so no event ends this wait/);
+    match((await daemon.svc(["get", "waits"])).stdout, /ci +event of a deleted trigger/);
+    const [wait] = await daemon.json("get", "waits") as unknown as Record<string, unknown>[];
+    deepEqual([wait?.["event_trigger"], wait?.["event_trigger_deleted"]], ["checks", true]);
+    await daemon.apply(WAITED);
+    match((await daemon.svc(["get", "waits"])).stdout, /ci +event +/);
+  },
+);
+
+programTest(
   "a wait that times out fails, or goes on; one continued by hand has its outputs",
   async () => {
     await using daemon = await startDaemon(ONE_PROGRAM);

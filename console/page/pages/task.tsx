@@ -8,6 +8,8 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { TaskRecord } from "../../../src/api/records.ts";
+import type { WaitLookView } from "../../../src/api/wait_operations.ts";
+import { useAnswer } from "../data/answer.ts";
 import { call, Refusal } from "../data/api.ts";
 import { useLatest } from "../data/live.ts";
 import type { Message } from "../data/messages.ts";
@@ -134,6 +136,9 @@ function Task({ task }: { readonly task: TaskRecord }) {
 /** The steps that wait, with what a person can do about each; nothing if none does. */
 function Waits({ task, steps }: { readonly task: string; readonly steps: readonly Step[] }) {
   const waiting = steps.filter(({ state, plan }) => state === "waiting" && plan !== undefined);
+  const isForEvents = waiting.some(({ plan }) => plan?.kind === "wait");
+  const ids = waiting.map(({ id }) => id).join();
+  const { value: looks } = useAnswer("task.waits", isForEvents ? { id: task } : undefined, ids);
   if (waiting.length === 0) return null;
   return (
     <section class="panel" aria-labelledby="waits-title">
@@ -147,10 +152,42 @@ function Waits({ task, steps }: { readonly task: string; readonly steps: readonl
               : plan?.kind === "wait" && (
                 <Command line={`svc task continue ${task} ${id} --reason "…"`} />
               )}
+            {looks?.waits.filter(({ step }) => step === id).map((look) => (
+              <Look key={look.trigger} look={look} />
+            ))}
           </li>
         ))}
       </ul>
     </section>
+  );
+}
+
+/** Which events came near to ending a wait, and why they did not. */
+function Look({ look }: { readonly look: WaitLookView }) {
+  const { trigger, trigger_deleted: isDeleted, looked, misses } = look;
+  if (isDeleted) {
+    return (
+      <p>
+        Trigger <code>{trigger}</code> was deleted, so no event ends this wait.
+      </p>
+    );
+  }
+  const newest = `of the ${looked} newest deliveries of trigger ${trigger}`;
+  if (misses.length === 0) return <p class="faint">None {newest} came near.</p>;
+  return (
+    <>
+      <p class="faint">Near misses {newest}:</p>
+      <ul class="plain">
+        {misses.map(({ delivery_id: id, received_at: at, why }) => (
+          <li key={id}>
+            <Link to={["deliveries", id]}>
+              <Ago at={at} />
+            </Link>{" "}
+            <Text value={why} cell />
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
 

@@ -89,7 +89,10 @@ async function aboutTask(task: JsonObject, client: Client): Promise<Partial<Task
   const children = starts
     ? await ifAllowed(client.call("get", { what: "task", parent: id, limit: CHILDREN }))
     : undefined;
-  return { answers, children, plan, bare: await bareSteps(task, plan ?? [], client) };
+  const waits = task["state"] === "waiting" && plan?.some(({ kind }) => kind === "wait") === true
+    ? (await ifAllowed(client.call("task.waits", { id })))?.waits
+    : undefined;
+  return { answers, children, plan, waits, bare: await bareSteps(task, plan ?? [], client) };
 }
 
 /** The steps that run without the sandbox that they have by default, with why. */

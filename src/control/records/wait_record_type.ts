@@ -8,8 +8,9 @@ import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { shortDuration } from "../../base/duration.ts";
 import type { Column } from "../../resources/kind.ts";
-import type { EndedWait, ListedWait } from "../../store/wait_records.ts";
+import type { EndedWait } from "../../store/wait_records.ts";
 import type { WaitStore } from "../../store/wait_store.ts";
+import type { ExplainedWait } from "./explained_waits.ts";
 import { findOfStep, nameOfStep } from "./names_of_steps.ts";
 import type { RecordType } from "./record_type.ts";
 
@@ -34,7 +35,7 @@ export function howEnded(end: EndedWait): string {
 }
 
 /** The type `wait`: the names `TASK.STEP` stand in the place of ids. */
-export const WAITS: RecordType<ListedWait, "wait", Pick<WaitStore, "listWaits">> = {
+export const WAITS: RecordType<ExplainedWait, "wait", Pick<WaitStore, "listWaits">> = {
   name: "wait",
   list: (store, { project, trigger, limit }) =>
     store.listWaits({ limit, ...defined({ project, trigger }) }),
@@ -45,7 +46,7 @@ export const WAITS: RecordType<ListedWait, "wait", Pick<WaitStore, "listWaits">>
   filters: ["trigger"],
 };
 
-function waitView(wait: ListedWait): Record<string, unknown> {
+function waitView(wait: ExplainedWait): Record<string, unknown> {
   return {
     id: nameOfStep(wait),
     project: wait.project,
@@ -54,16 +55,22 @@ function waitView(wait: ListedWait): Record<string, unknown> {
     trigger: wait.trigger,
     workflow: wait.workflow,
     for: wait.kind,
+    ...wait.kind !== "event" || wait.key === undefined
+      ? {}
+      : { event_trigger: wait.key.trigger, event_trigger_deleted: wait.isOrphan === true },
     opened_at: rfc3339(wait.openedAt),
     due_at: rfc3339(wait.dueAt),
   };
 }
 
-function waitColumns(now: number): Column<ListedWait>[] {
+function waitColumns(now: number): Column<ExplainedWait>[] {
   return [
     { header: "TASK", fit: "id", cell: ({ taskId }) => taskId },
     { header: "STEP", fit: "name", cell: ({ step }) => step },
-    { header: "FOR", cell: ({ kind }) => kind },
+    {
+      header: "FOR",
+      cell: ({ kind, isOrphan }) => isOrphan === true ? `${kind} of a deleted trigger` : kind,
+    },
     { header: "SINCE", cell: ({ openedAt }) => shortDuration(now - openedAt) },
     { header: "UNTIL", fit: "text", cell: ({ dueAt }) => rfc3339(dueAt) },
     { header: "WORKFLOW", fit: "name", cell: ({ workflow }) => workflow },

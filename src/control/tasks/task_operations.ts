@@ -5,6 +5,7 @@
  */
 
 import type { TASK_OPERATIONS } from "../../api/task_operations.ts";
+import type { WAIT_OPERATIONS } from "../../api/wait_operations.ts";
 import { findTask } from "../records/records.ts";
 import { taskView } from "../records/views.ts";
 import type { Handlers } from "../server/server.ts";
@@ -23,15 +24,17 @@ import { type PlanHost, taskPlan } from "./task_plan.ts";
 import { readTaskLog } from "./log_read.ts";
 import { retryTask } from "./task_retry.ts";
 import { waitForTasks } from "./task_wait.ts";
+import { taskWaits, type WaitsHost } from "./task_waits.ts";
 
 /** The handlers, by name of the operation. */
 export function taskHandlers(
-  host: TasksHost & PlanHost & ContinueHost,
-): Pick<Handlers, keyof typeof TASK_OPERATIONS> {
+  host: TasksHost & PlanHost & ContinueHost & WaitsHost,
+): Pick<Handlers, keyof typeof TASK_OPERATIONS | keyof typeof WAIT_OPERATIONS> {
   return {
     "task": async ({ id }) => taskView(await findTask(id, host.store)),
     "task.logs": (input, _caller, signal) => taskLogs(input, host, signal),
     "task.plan": (input) => taskPlan(input, host),
+    "task.waits": (input) => taskWaits(input, host),
     "task.log.read": (input) => readTaskLog(input, host),
     "task.wait": (input, _caller, signal) => waitForTasks(input, host, signal),
     "task.cancel": (input, caller) => cancelTasks(input, caller, host),

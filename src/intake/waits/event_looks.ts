@@ -13,11 +13,12 @@ import type { DeliveryFacts } from "../../store/delivery_records.ts";
 import type { DeliveryStore } from "../../store/delivery_store.ts";
 import { digestOf } from "../../store/rules/wait_keys.ts";
 import type { InboxStore } from "../../store/task_store.ts";
-import type { OpenPart, WaitShape } from "../../store/wait_records.ts";
+import type { OpenPart, WaitPart, WaitShape } from "../../store/wait_records.ts";
 import type { WaitStore } from "../../store/wait_store.ts";
 import { type AskedEvent, type AskedOfArrival, judge } from "../../tasks/asked_event.ts";
 import { type ActiveTrigger, Triggers } from "../admission/triggers.ts";
 import { judgeEvent, keyOfEvent, type Matching } from "./match_event.ts";
+import { type LookedAtWait, nearMisses } from "./missed_waits.ts";
 import {
   eventsSeen,
   mayHaveEvents,
@@ -213,6 +214,15 @@ export class EventLooks {
         break;
       }
     }
+  }
+
+  /** The newest deliveries that came near to ending a part of a wait. */
+  async nearMisses(
+    { key, ...part }: Pick<OpenPart, "project" | "taskId"> & Pick<WaitPart, "key" | "asked">,
+  ): Promise<LookedAtWait | undefined> {
+    if (key === undefined) return undefined;
+    const trigger = this.find({ project: part.project, trigger: key.trigger });
+    return await nearMisses({ ...part, key }, trigger, this.#host);
   }
 
   /** The trigger as it is applied now; `undefined` if it is gone, or if it is broken. */

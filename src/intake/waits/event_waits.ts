@@ -146,6 +146,25 @@ export class EventWaits implements AsyncDisposable {
     }
   }
 
+  /** The newest events that came near to ending a wait, and why they did not, a sentence each. */
+  async nearMisses({ project, taskId, parts }: Wait): Promise<readonly string[]> {
+    const found: string[] = [];
+    for (const { key, asked = {} } of parts) {
+      if (key === undefined) continue;
+      const near = await this.#looks.nearMisses({ project, taskId, key, asked });
+      if (near === undefined) continue;
+      if (near.looked === undefined) {
+        found.push(`trigger ${key.trigger} was deleted, or does not compile`);
+      }
+      found.push(
+        ...near.misses.map(({ deliveryId, why }) =>
+          `the event of delivery/${deliveryId} did not end it: ${why}`
+        ),
+      );
+    }
+    return found;
+  }
+
   /** Resolves when all that is known of has been looked at. */
   settled(): Promise<void> {
     return this.#runner.settled();

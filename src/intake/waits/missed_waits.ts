@@ -1,13 +1,14 @@
 /**
- * The open waits at the trigger of a delivery that its events do not end, and why not: for the operator who
- * expected otherwise. Decides nothing.
+ * Why events do not end open waits, for the operator who expected otherwise: of a delivery, which waits it
+ * came near to ending; of a wait, which deliveries came near. Decides nothing.
  *
  * @module
  */
 
 import type { Evaluator } from "../../cel/evaluator.ts";
 import type { StoredDelivery } from "../../store/delivery_records.ts";
-import type { ListedWait } from "../../store/wait_records.ts";
+import type { DeliveryStore } from "../../store/delivery_store.ts";
+import type { ListedWait, WaitPart } from "../../store/wait_records.ts";
 import type { AskedEvent } from "../../tasks/asked_event.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
 import { isInSpan, judgeEvent, type Matching, textsOf } from "./match_event.ts";
@@ -21,8 +22,25 @@ export interface MissedWait {
   readonly why: string;
 }
 
+/** A delivery that came near to ending an open wait. */
+export interface NearMiss {
+  readonly deliveryId: string;
+  /** Milliseconds since the epoch. */
+  readonly receivedAt: number;
+  /** As {@linkcode MissedWait.why}. */
+  readonly why: string;
+}
+
+/** What an open wait has seen of the events of a trigger. */
+export interface LookedAtWait {
+  /** How many of the newest deliveries were looked at; absent if the trigger was deleted, or is broken. */
+  readonly looked?: number;
+  /** The nearest of them first, one for each reason. */
+  readonly misses: readonly NearMiss[];
+}
+
 /** Most of them, the nearest first, and most that are looked at. */
-const MOST = { shown: 5, waits: 50, events: 20 };
+const MOST = { shown: 5, waits: 50, events: 20, deliveries: 20, bytes: 4 * 1024 * 1024, misses: 3 };
 /** Most characters of a text of the event. */
 const MAX_TEXT = 100;
 
@@ -34,21 +52,84 @@ export async function missedWaits(
 ): Promise<readonly MissedWait[]> {
   const { project, name } = trigger.resource;
   const matching = { evaluator, share: `waits of ${project}/${name}` };
-  const events = eventsSeen(stored, trigger, WAITED_OUTCOMES)
-    .filter(({ outcome }) => outcome !== "duplicate").slice(0, MOST.events);
+  const events = eventsOf(stored, trigger);
   const missed: (MissedWait & { readonly distance: number })[] = [];
   const here = waits.filter(({ key, project: of }) => key?.trigger === name && of === project);
   for (const { taskId, step, asked = {} } of here.slice(0, MOST.waits)) {
-    const wanted = asked as unknown as Partial<AskedEvent>;
-    if (wanted.expressions === undefined || wanted.texts === undefined) continue;
-    const all: { readonly distance: number; readonly why: string }[] = [];
-    const open = { taskId, asked: wanted as AskedEvent };
-    for (const event of events) all.push(await distanceOf(event, open, matching));
-    const [nearest] = all.toSorted((a, b) => a.distance - b.distance);
+    if (!isOfEvents(asked)) continue;
+    const nearest = await nearestOf(events, { taskId, asked }, matching);
     if (nearest !== undefined && nearest.distance > 0) missed.push({ taskId, step, ...nearest });
   }
-  return missed.toSorted((a, b) => a.distance - b.distance).slice(0, MOST.shown)
+  return missed.toSorted(byDistance).slice(0, MOST.shown)
     .map(({ taskId, step, why }) => ({ taskId, step, why }));
+}
+
+/**
+ * The newest deliveries of its trigger that came near to ending a part of a wait; `undefined` for one that
+ * events do not end by expressions.
+ *
+ * @param trigger as it is applied now; `undefined` if it is gone.
+ */
+export async function nearMisses(
+  { project, taskId, key, asked = {} }:
+    & Pick<ListedWait, "project" | "taskId">
+    & Pick<WaitPart, "key" | "asked">,
+  trigger: ActiveTrigger | undefined,
+  { store, evaluator }: {
+    readonly store: Pick<DeliveryStore, "listDeliveries" | "readDeliveries">;
+    readonly evaluator: Evaluator;
+  },
+): Promise<LookedAtWait | undefined> {
+  if (key === undefined || !isOfEvents(asked)) return undefined;
+  if (trigger === undefined) return { misses: [] };
+  const newest = await store.listDeliveries({
+    project,
+    trigger: key.trigger,
+    outcomes: WAITED_OUTCOMES,
+    limit: MOST.deliveries,
+  });
+  let bytes = 0;
+  const ids = newest.filter(({ bodyBytes }) => (bytes += bodyBytes) <= MOST.bytes)
+    .map(({ id }) => id);
+  const matching = { evaluator, share: `waits of ${project}/${key.trigger}` };
+  const found = new Map<string, NearMiss & { readonly distance: number }>();
+  for (const stored of await store.readDeliveries(ids)) { // newest first
+    const nearest = await nearestOf(eventsOf(stored, trigger), { taskId, asked }, matching);
+    if (nearest === undefined || nearest.distance === 0 || found.has(nearest.why)) continue;
+    const { id: deliveryId, receivedAt } = stored.delivery;
+    found.set(nearest.why, { deliveryId, receivedAt, ...nearest });
+  }
+  const misses = [...found.values()].toSorted(byDistance).slice(0, MOST.misses)
+    .map(({ deliveryId, receivedAt, why }) => ({ deliveryId, receivedAt, why }));
+  return { looked: ids.length, misses };
+}
+
+interface Distance {
+  readonly distance: number;
+  readonly why: string;
+}
+
+const byDistance = (a: Distance, b: Distance) => a.distance - b.distance;
+
+const eventsOf = (stored: StoredDelivery, trigger: ActiveTrigger) =>
+  eventsSeen(stored, trigger, WAITED_OUTCOMES)
+    .filter(({ outcome }) => outcome !== "duplicate").slice(0, MOST.events);
+
+/** Whether a part asks for events by expressions; others have a matcher of their own. */
+function isOfEvents(asked: object): asked is AskedEvent {
+  const { expressions, texts } = asked as Partial<AskedEvent>;
+  return expressions !== undefined && texts !== undefined;
+}
+
+/** Of these events that which is nearest to ending a wait. */
+async function nearestOf(
+  events: readonly SeenEvent[],
+  open: { readonly taskId: string; readonly asked: AskedEvent },
+  matching: Matching,
+): Promise<Distance | undefined> {
+  const all: Distance[] = [];
+  for (const event of events) all.push(await distanceOf(event, open, matching));
+  return all.toSorted(byDistance)[0];
 }
 
 /** How far an event is from the end of a wait, and why; 0 for one that ends it. */
@@ -56,7 +137,7 @@ async function distanceOf(
   event: SeenEvent,
   { taskId, asked }: { readonly taskId: string; readonly asked: AskedEvent },
   matching: Matching,
-): Promise<{ readonly distance: number; readonly why: string }> {
+): Promise<Distance> {
   const found = await textsOf(asked.expressions, event, matching);
   const differ = asked.expressions.flatMap((expression, at) => {
     const [is, wants] = [found[at], asked.texts[at]];

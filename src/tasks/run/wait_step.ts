@@ -61,6 +61,9 @@ export async function waitInStep(
   const times = { startedAt: openedAt, finishedAt: Math.max(openedAt, end.at) };
   const result = resultOf(end, waitFor);
   if (end.by === "hand") await log.note(`step "${id}" was ${result.reason}`);
+  if (end.by === "time") {
+    for (const miss of await eventWaits.nearMisses(wait)) await log.note(`step "${id}": ${miss}`);
+  }
   return { ...base, ...times, ...result };
 }
 

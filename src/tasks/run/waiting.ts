@@ -11,6 +11,8 @@ import type { Wait } from "../../store/wait_records.ts";
 export interface LookBack {
   /** Ends the wait by the first of them that it waits for. */
   lookBack(wait: Wait): Promise<void>;
+  /** The newest events that came near to ending it, and why they did not, a sentence each. */
+  nearMisses(wait: Wait): Promise<readonly string[]>;
 }
 
 /** A step that waits. */
