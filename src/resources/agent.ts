@@ -6,7 +6,7 @@
 
 import Type from "typebox";
 import { type AdapterName, AGENT_OUTPUTS, findAdapter, PLAIN_OUTPUT } from "../agents/adapters.ts";
-import { BUDGET_FIELDS, checkBudget } from "./budget.ts";
+import { BUDGET_FIELDS, budgetReferences, checkBudget } from "./budget.ts";
 import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { type AnyKind, defineKind } from "./kind.ts";
 import { needsProgram } from "./machine_needs.ts";
@@ -73,6 +73,7 @@ export const agent: AnyKind = defineKind<AgentSpec>("Agent", {
   references: (spec) => [
     ...envReferences(spec.env, ["spec", "env"]),
     ...sandboxReferences(spec.sandbox, ["spec", "sandbox"]),
+    ...budgetReferences(spec),
   ],
   expressions: (spec) => envExpressions(spec.env, ["spec", "env"]),
   machine: (spec) => {

@@ -6,6 +6,7 @@
 
 import Type from "typebox";
 import { findDurationSecs } from "../base/duration.ts";
+import { listed } from "../base/sentence.ts";
 import { ANSWERING_FORGES } from "../base/forge_names.ts";
 import { compileExpression } from "../cel/expression.ts";
 import { checkTemplate } from "./condition.ts";
@@ -37,6 +38,22 @@ export function personIn(entry: string): string | undefined {
   return entry === BY_SOCKET || /[@:]/.test(entry) ? undefined : entry;
 }
 
+/** A list of those who may answer; `others` beside Persons, groups and the socket. */
+export function answerersField(others: readonly string[]) {
+  return Type.Array(
+    Type.String({
+      pattern: `^(${["@?[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", ...others].join("|")})$`,
+      title: listed(["the name of a Person", '"@" and a group', ...others, BY_SOCKET], "or"),
+    }),
+    {
+      minItems: 1,
+      maxItems: 50,
+      uniqueItems: true,
+      title: 'a list of those who may answer, such as [ada, "@ops"]',
+    },
+  );
+}
+
 const Field = Type.Object({
   type: Type.Enum(["text", "choice"]),
   default: Type.Optional(Type.String({ title: "a text, which may be a template" })),
@@ -54,18 +71,7 @@ const Field = Type.Object({
 /** Schema of `approval`. */
 export const Approval = Type.Object({
   ask: Type.String({ minLength: 1, title: "a question, which may be a template" }),
-  by: Type.Array(
-    Type.String({
-      pattern: `^(@?[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?|${BY_WRITERS.join("|")})$`,
-      title: `the name of a Person, "@" and a group, ${BY_WRITERS.join(", ")}, or ${BY_SOCKET}`,
-    }),
-    {
-      minItems: 1,
-      maxItems: 50,
-      uniqueItems: true,
-      title: 'a list of those who may answer, such as [ada, "@ops"]',
-    },
-  ),
+  by: answerersField(BY_WRITERS),
   need: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 5, title: "a number of people, 1 to 5" }),
   ),
@@ -140,7 +146,8 @@ function checkFields(fields: NonNullable<Approval["fields"]>, at: FieldPath): Fi
   });
 }
 
-function checkOpenTime(timeout: Approval["timeout"], at: FieldPath): Finding[] {
+/** Checks how long a question is open. */
+export function checkOpenTime(timeout: Approval["timeout"], at: FieldPath): Finding[] {
   const secs = findDurationSecs(timeout ?? DEFAULT_APPROVAL_TIMEOUT) ?? 0;
   if (secs > 0 && secs <= MAX_WAIT_SECS) return [];
   return [errorAt(at, `A question is open for 1s to ${MAX_WAIT}, found "${timeout}"`)];
@@ -194,11 +201,18 @@ export function approvalExpressions(
 
 /** The references of `approval` at path `at`. */
 export function approvalReferences(approval: Approval | undefined, at: FieldPath): Reference[] {
-  const people = (approval?.by ?? []).flatMap((entry, index) => {
+  return [
+    ...answererReferences(approval?.by, [...at, "by"]),
+    ...tellReferences(approval?.tell, [...at, "tell"]),
+  ];
+}
+
+/** The Persons in a list of those who may answer, at path `at`. */
+export function answererReferences(by: readonly string[] = [], at: FieldPath): Reference[] {
+  return by.flatMap((entry, index) => {
     const name = personIn(entry);
     if (name === undefined) return [];
     const consequence = "nobody of that name can answer until it is applied";
-    return [{ kind: PERSON_KIND, name, path: [...at, "by", index], consequence }];
+    return [{ kind: PERSON_KIND, name, path: [...at, index], consequence }];
   });
-  return [...people, ...tellReferences(approval?.tell, [...at, "tell"])];
 }

@@ -1,13 +1,16 @@
 /**
  * `budget` of an Agent, a Trigger or a Project: how much the agents there may use up in a window of
- * the calendar, and what becomes of a step when no more is left.
+ * the calendar, and what becomes of a step when no more is left (`onBudget`).
  *
  * @module
  */
 
 import Type from "typebox";
 import { CALENDAR_WINDOWS, isTimezone } from "../base/calendar.ts";
+import { answererReferences, answerersField, checkOpenTime } from "./approval.ts";
+import type { Reference } from "./kind.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
+import { Duration } from "./timeout.ts";
 
 /** What a budget counts. */
 export const BUDGET_UNITS = ["runs", "tokens", "usd"] as const;
@@ -37,16 +40,37 @@ const Budget = Type.Object({
 /** One entry of `budget`. */
 export type Budget = Type.Static<typeof Budget>;
 
+const Ask = Type.Object({
+  by: answerersField([]),
+  timeout: Type.Optional(Duration),
+}, { additionalProperties: false, title: 'a mapping, such as {by: ["@ops"]}' });
+
+/** `onBudget`, as it is written: what a step does when no more is left. */
+export type OnBudget = "wait" | "fail" | { readonly ask: Type.Static<typeof Ask> };
+
+/** No union, as with `network`: an error has to name the field that is wrong. */
+const OnBudgetField = Type.Unsafe<OnBudget>({
+  ...Type.Object({ ask: Ask }, { additionalProperties: false }),
+  type: ["string", "object"],
+  pattern: "^(wait|fail)$",
+  title: 'wait, fail, or a mapping such as {ask: {by: ["@ops"]}}',
+});
+
+/** Who is asked for more of a budget; `undefined` where nobody is. */
+export function askOf(onBudget: OnBudget | undefined): Type.Static<typeof Ask> | undefined {
+  return typeof onBudget === "object" ? onBudget.ask : undefined;
+}
+
 /** The fields of a kind that has budgets. */
 export const BUDGET_FIELDS = {
   budget: Type.Optional(Type.Array(Budget, { minItems: 1, maxItems: 10, title: "a list" })),
-  onBudget: Type.Optional(Type.Enum(["wait", "fail"])),
+  onBudget: Type.Optional(OnBudgetField),
 };
 
 /** Those fields, as they are written. */
 export interface Budgeted {
   readonly budget?: readonly Budget[];
-  readonly onBudget?: "wait" | "fail";
+  readonly onBudget?: OnBudget;
 }
 
 /** Checks what a schema cannot express. */
@@ -62,7 +86,14 @@ export function checkBudget({ budget = [], onBudget }: Budgeted): Finding[] {
       errorAt(["spec", "onBudget"], "There is no budget for it: add one, or leave it out"),
     );
   }
-  return findings;
+  return [...findings, ...checkOpenTime(askOf(onBudget)?.timeout, [...ASK, "timeout"])];
+}
+
+const ASK = ["spec", "onBudget", "ask"];
+
+/** The Persons who are asked for more of a budget. */
+export function budgetReferences({ onBudget }: Budgeted): Reference[] {
+  return answererReferences(askOf(onBudget)?.by, [...ASK, "by"]);
 }
 
 function checkOne(budget: Budget, at: FieldPath): Finding[] {
@@ -112,9 +143,10 @@ export function fromAmount(amount: number, unit: BudgetUnit): number {
   return unit === "usd" ? amount / USD_PARTS : amount;
 }
 
-/** Such as `20 usd`; money is rounded to cents, unless it is less than one. */
+/** Such as `20 usd` or `1 run`; money is rounded to cents, unless it is less than one. */
 export function amountText(amount: number, unit: BudgetUnit): string {
   const value = fromAmount(amount, unit);
+  if (unit !== "usd" && value === 1) return `1 ${unit.replace(/s$/, "")}`;
   if (unit !== "usd" || Number.isInteger(value)) return `${value} ${unit}`;
   return `${value < 0.01 ? value : value.toFixed(2)} ${unit}`;
 }

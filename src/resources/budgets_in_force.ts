@@ -5,7 +5,9 @@
  */
 
 import { type CalendarWindow, calendarWindow, type TimeSpan } from "../base/calendar.ts";
-import { type Budgeted, type BudgetUnit, toAmount, unitOf } from "./budget.ts";
+import { findDurationSecs } from "../base/duration.ts";
+import { DEFAULT_APPROVAL_TIMEOUT } from "./approval.ts";
+import { askOf, type Budgeted, type BudgetUnit, toAmount, unitOf } from "./budget.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Resource } from "./resource.ts";
 
@@ -21,8 +23,10 @@ export interface BudgetInForce {
   readonly per: CalendarWindow;
   readonly limit: number;
   readonly perRun: number;
-  /** Whether a step fails for which nothing is left; else it waits. */
+  /** Whether a step fails for which nothing is left; else it waits, or asks for more. */
   readonly fails: boolean;
+  /** Who is asked for more, as `by` of an approval, and for how long. */
+  readonly asks?: { readonly by: readonly string[]; readonly timeoutMs: number };
   /** The window of the calendar around the time for which they were asked. */
   readonly window: TimeSpan;
 }
@@ -59,6 +63,8 @@ function budgetsOf(
   { kind, project, name, spec: { budget = [], onBudget } }: Resource<Budgeted>,
   now: number,
 ): readonly BudgetInForce[] {
+  const ask = askOf(onBudget);
+  const secs = findDurationSecs(ask?.timeout ?? DEFAULT_APPROVAL_TIMEOUT) ?? 0;
   return budget.map((one) => {
     const unit = unitOf(one);
     return {
@@ -69,6 +75,7 @@ function budgetsOf(
       limit: toAmount(one[unit] ?? 0, unit),
       perRun: unit === "runs" ? 1 : toAmount(one.perRun ?? 0, unit),
       fails: onBudget === "fail",
+      ...ask === undefined ? {} : { asks: { by: ask.by, timeoutMs: secs * 1000 } },
       window: calendarWindow(one.per, now, one.timezone ?? DEFAULT_TIMEZONE),
     };
   });

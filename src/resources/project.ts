@@ -5,7 +5,7 @@
  */
 
 import Type from "typebox";
-import { BUDGET_FIELDS, checkBudget } from "./budget.ts";
+import { BUDGET_FIELDS, budgetReferences, checkBudget } from "./budget.ts";
 import { type AnyKind, defineKind } from "./kind.ts";
 
 /** Highest `maxParallel`: more tasks than any number of nodes runs at once. */
@@ -30,5 +30,6 @@ export const project: AnyKind = defineKind<ProjectSpec>("Project", {
   spec: ProjectSpec,
   specOptional: true,
   checks: [checkBudget],
+  references: budgetReferences,
   columns: [{ header: "DESCRIPTION", fit: "text", cell: ({ spec }) => spec.description ?? "" }],
 });

@@ -9,7 +9,7 @@ import { PRIORITIES, type Priority } from "./priority.ts";
 import Type from "typebox";
 import { FORGES } from "../base/forge_names.ts";
 import { GOAL_VARIABLES } from "../cel/template.ts";
-import { BUDGET_FIELDS, type Budgeted, checkBudget } from "./budget.ts";
+import { BUDGET_FIELDS, type Budgeted, budgetReferences, checkBudget } from "./budget.ts";
 import { checkExpression, checkTemplate } from "./condition.ts";
 import { checkConversation, CONVERSATION, Conversation } from "./conversation.ts";
 import { endpointOf } from "./endpoints.ts";
@@ -115,6 +115,7 @@ export const trigger: AnyKind = defineKind<TriggerSpec>("Trigger", {
       actionReference("Workflow", spec.action.workflow, ["spec", "action", "workflow"]),
       actionReference("Workspace", spec.action.workspace, ["spec", "action", "workspace"]),
     ],
+    ...budgetReferences(spec),
   ],
   expressions: (
     { event: { filter, webhook = {} }, concurrency, conversation, action, report },

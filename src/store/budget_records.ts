@@ -20,6 +20,24 @@ export interface Spend extends BudgetKey {
   readonly spent: number;
   /** Runs of which nobody knows what they used: each is in `spent` as `perRun`. */
   readonly unknown: number;
+  /** What people have allowed in this window beyond the limit. */
+  readonly granted: number;
+  /** That they have not allowed more when they were asked, and why: the end of a sentence. */
+  readonly refused?: string;
+}
+
+/** What a step asks people: to let so much more be used of a budget in one window. */
+export interface AskedMore extends BudgetKey {
+  /** Beginning of the window. */
+  readonly startsAt: number;
+  /** As much as the limit of the budget. */
+  readonly amount: number;
+  /** What was used when it was asked. */
+  readonly spent: number;
+  /** What had been allowed before. */
+  readonly granted: number;
+  /** Who may answer, as `by` of an approval. */
+  readonly by: readonly string[];
 }
 
 /** How a budget stands. */

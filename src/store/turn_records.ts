@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { AskedBudget, BudgetNews } from "./budget_records.ts";
+import type { AskedBudget, AskedMore, BudgetNews } from "./budget_records.ts";
 import type { StepRecord } from "./task_records.ts";
 
 /** A step that asks for a turn. */
@@ -55,6 +55,10 @@ type GivenTurn =
     readonly until: number;
     /** The budget whose window ends then; absent if the agent itself has reached a limit. */
     readonly budget?: AskedBudget;
+    /** Present if the step fails for want of it: that people have not allowed more, or nothing. */
+    readonly fails?: string;
+    /** What the step is to ask people for. */
+    readonly asks?: AskedMore;
   };
 
 /** How a task is parked. */

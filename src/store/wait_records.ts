@@ -18,7 +18,8 @@ export type WaitOutputs = Readonly<Record<string, string>>;
 
 /**
  * How a wait has ended: its time came, people answered, the event or the message that it waits for came,
- * a person let the task go on, its child tasks ended, or its own task was cancelled or ended.
+ * a person let the task go on, its child tasks ended, a budget had room, or its own task was cancelled or
+ * ended.
  */
 export type WaitEnd =
   | { readonly by: "time" }
@@ -34,6 +35,8 @@ export type WaitEnd =
   }
   /** The children of the step have ended, or may not be made. */
   | { readonly by: "children"; readonly refused?: string }
+  /** What was asked for came without an answer, or is not asked for any more. */
+  | { readonly by: "budget" }
   | { readonly by: "task" };
 
 /** How the question of an approval was decided. */

@@ -78,6 +78,7 @@ Deno.test("each budget says what is used, set aside, unknown, and when it resets
     per: "day",
     limit: 2,
     per_run: 1.5,
+    granted: 0,
     spent: 0.3,
     reserved: 1.5,
     used_ratio: 0.15,
@@ -104,6 +105,42 @@ Deno.test("each budget says what is used, set aside, unknown, and when it resets
   const next = await standingBudgets(host);
   deepEqual(next.map(({ spent, reserved }) => [spent, reserved]), [[0, 0], [0, 0], [0, 0]]);
   deepEqual(next.map(usedRatio), [0, 0, 0]);
+});
+
+Deno.test("what people have allowed counts as the limit, and that they said no is shown", async () => {
+  const clock = new ManualClock();
+  const now = clock.now();
+  const catalog = new Catalog();
+  const ask = 'onBudget: {ask: {by: ["@ops"]}}';
+  const text = `
+kind: Agent
+metadata: {name: claude}
+spec: {command: claude --print, budget: [{runs: 2, per: day}, {runs: 20, per: month}], ${ask}}
+`;
+  catalog.change(manifestResources(text).map((resource) => ({ op: "put", resource })));
+  const [day, month] = budgetsOfRun(
+    catalog,
+    { project: "default", agent: "claude", trigger: "" },
+    now,
+  );
+  const use = { spent: 3, unknown: 0, reserved: 0, running: 0, waiting: 0 };
+  const uses = [day, month].flatMap((one) =>
+    one === undefined ? [] : [{
+      ...use,
+      ...one,
+      ...one === day ? { granted: 2 } : { granted: 0, refused: "more was rejected by ada" },
+    }]
+  );
+  const store = { listBudgetUse: () => Promise.resolve(uses) };
+  const { items, rows } = await listBudgets({ what: "budgets" }, { store, clock, catalog });
+  deepEqual(
+    items.map((one) => [one["on_budget"], one["asks"], one["granted"], one["refused"]]),
+    [["ask", ["@ops"], 2, undefined], ["ask", ["@ops"], 0, "more was rejected by ada"]],
+  );
+  deepEqual(rows.map((row) => row.slice(1, 3)), [
+    ["2 runs per day +2", "3 (75%)"],
+    ["20 runs per month, no more", "3 (15%)"],
+  ]);
 });
 
 Deno.test("when a budget is applied, the steps of its project that wait for one ask again", () => {

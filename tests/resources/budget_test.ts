@@ -33,6 +33,8 @@ for (
     budget({ runs: 1, per: "hour" }, { runs: 5, per: "week" }),
     budget({ tokens: 1_000_000, per: "month", perRun: 50_000, timezone: "Europe/Berlin" }),
     { ...budget({ usd: 0.5, per: "day", perRun: 0.5 }), onBudget: "fail" },
+    { ...budget({ runs: 1, per: "day" }), onBudget: { ask: { by: ["ada", "@ops", "socket"] } } },
+    { ...budget({ runs: 1, per: "day" }), onBudget: { ask: { by: ["@ops"], timeout: "2h" } } },
   ]
 ) {
   Deno.test(`accepted: ${JSON.stringify(good)}`, () => deepEqual(errorsOf(good), []));
@@ -61,7 +63,25 @@ const BAD: readonly [fields: object, error: RegExp][] = [
   [budget({ usd: 1, per: "day", perRun: 0 }), /^budget\.0\.perRun/],
   [budget({ runs: 1, per: "year" }), /^budget\.0\.per/],
   [budget({ runs: 1 }), /^budget\.0/],
-  [{ ...budget({ runs: 1, per: "day" }), onBudget: "ask" }, /^onBudget/],
+  [{ ...budget({ runs: 1, per: "day" }), onBudget: "ask" }, /^onBudget: .*wait, fail/],
+  [{ onBudget: { ask: { by: ["@ops"] } } }, /^onBudget: There is no budget for it/],
+  ...([
+    [{}, /^onBudget: Missing field "ask"/],
+    [{ ask: {} }, /^onBudget\.ask.*by/],
+    [{ ask: { by: [] } }, /^onBudget\.ask\.by/],
+    [{ ask: { by: "@ops" } }, /^onBudget\.ask\.by/],
+    [{ ask: { by: ["Ada!"] } }, /^onBudget\.ask\.by\.0: .*the name of a Person/],
+    [{ ask: { by: ["ada", "ada"] } }, /^onBudget\.ask\.by/],
+    [{ ask: { by: ["github:write"] } }, /^onBudget\.ask\.by\.0/],
+    [{ ask: { by: ["@ops"], need: 2 } }, /^onBudget\.ask.*need/],
+    [{ ask: { by: ["@ops"], timeout: "soon" } }, /^onBudget\.ask\.timeout/],
+    [{ ask: { by: ["@ops"], timeout: "0s" } }, /^onBudget\.ask\.timeout/],
+    [{ ask: { by: ["@ops"], timeout: "400d" } }, /^onBudget\.ask\.timeout: A question is open/],
+    [{ ask: { by: ["@ops"] }, wait: true }, /^onBudget.*wait/],
+  ] as const).map(([onBudget, error]): [object, RegExp] => [
+    { ...budget({ runs: 1, per: "day" }), onBudget },
+    error,
+  ]),
 ];
 
 for (const [fields, error] of BAD) {

@@ -100,7 +100,7 @@ test("with onBudget: fail the step says which budget, and when it resets", async
   deepEqual(task.steps.map((step) => step.state), ["succeeded", "failed"]);
   match(
     task.steps[1]?.reason ?? "",
-    /^Agent "a" has reached the budget of project\/default \(1 runs per month\), which resets at/,
+    /^Agent "a" has reached the budget of project\/default \(1 run per month\), which resets at/,
   );
   deepEqual([task.steps[1]?.failure, task.steps[1]?.attempt], ["budget", undefined]);
 });

@@ -83,7 +83,8 @@ const IMPOSSIBLE: readonly {
   },
   {
     name: "a budget of which less than nothing was used",
-    sql: "INSERT INTO spend VALUES ('default', 'agent/claude', 'usd', 'day', 1, 2, -1, 0, 0)",
+    sql: `INSERT INTO spend (project, scope, unit, per, starts_at, ends_at, spent, unknown, told)
+          VALUES ('default', 'agent/claude', 'usd', 'day', 1, 2, -1, 0, 0)`,
     says: /budgets that no run can have left so: default agent\/claude/,
   },
   {

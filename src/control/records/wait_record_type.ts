@@ -29,6 +29,8 @@ export function howEnded(end: EndedWait): string {
       return "a message came";
     case "children":
       return end.refused === undefined ? "the tasks that it started ended" : end.refused;
+    case "budget":
+      return "the budget has room, or has changed";
     case "task":
       return "its task was cancelled";
   }

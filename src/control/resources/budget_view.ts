@@ -7,6 +7,7 @@
 import type { GetInput, Listing } from "../../api/resource_operations.ts";
 import { rfc3339, type WallClock } from "../../base/clock.ts";
 import { shortDuration } from "../../base/duration.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { amountText, fromAmount } from "../../resources/budget.ts";
 import { allBudgets, type BudgetInForce } from "../../resources/budgets_in_force.ts";
@@ -51,9 +52,14 @@ function standing(budget: BudgetInForce, uses: readonly BudgetUse[], now: number
   return { ...budget, ...spend, reserved, running, waiting };
 }
 
-/** How much of a budget is used, from 0; more than 1 where a run has used more than was set aside. */
-export function usedRatio({ spent, limit }: Pick<StandingBudget, "spent" | "limit">): number {
-  return spent / limit;
+/**
+ * How much of a budget is used, with what people have allowed beside; from 0, more than 1 where a run has
+ * used more than was set aside.
+ */
+export function usedRatio(
+  { spent, limit, granted }: Pick<StandingBudget, "spent" | "limit" | "granted">,
+): number {
+  return spent / (limit + granted);
 }
 
 /**
@@ -89,13 +95,15 @@ function budgetView(budget: StandingBudget): Record<string, unknown> {
     per: budget.per,
     limit: amount(budget.limit),
     per_run: amount(budget.perRun),
+    granted: amount(budget.granted),
     spent: amount(budget.spent),
     reserved: amount(budget.reserved),
     used_ratio: usedRatio(budget),
     unknown_runs: budget.unknown,
     running: budget.running,
     waiting: budget.waiting,
-    on_budget: budget.fails ? "fail" : "wait",
+    on_budget: budget.fails ? "fail" : budget.asks === undefined ? "wait" : "ask",
+    ...defined({ asks: budget.asks?.by, refused: budget.refused }),
     starts_at: rfc3339(window.startsAt),
     resets_at: rfc3339(window.endsAt),
   };
@@ -105,7 +113,7 @@ function columns(now: number): readonly Column<StandingBudget>[] {
   const share = (budget: StandingBudget) => `${Math.floor(usedRatio(budget) * 100)}%`;
   return [
     { header: "OF", fit: "name", cell: ({ scope }) => scope },
-    { header: "LIMIT", cell: ({ limit, unit, per }) => `${amountText(limit, unit)} per ${per}` },
+    { header: "LIMIT", cell: limitText },
     { header: "USED", cell: (one) => `${bare(one.spent, one)} (${share(one)})` },
     { header: "RESERVED", cell: (one) => one.reserved === 0 ? "" : bare(one.reserved, one) },
     { header: "UNKNOWN", cell: ({ unknown }) => unknown === 0 ? "" : runs(unknown) },
@@ -115,6 +123,10 @@ function columns(now: number): readonly Column<StandingBudget>[] {
   ];
 }
 
-const bare = (amount: number, { unit }: StandingBudget) =>
-  amountText(amount, unit).replace(` ${unit}`, "");
+const limitText = ({ limit, granted, unit, per, refused }: StandingBudget) =>
+  `${amountText(limit, unit)} per ${per}` +
+  (granted === 0 ? "" : ` +${bare(granted, { unit })}`) +
+  (refused === undefined ? "" : ", no more");
+const bare = (amount: number, { unit }: Pick<StandingBudget, "unit">) =>
+  amountText(amount, unit).replace(/ .*/, "");
 const runs = (count: number) => `${count} run${count === 1 ? "" : "s"}`;

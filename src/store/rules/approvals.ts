@@ -14,7 +14,7 @@ import type {
   Somebody,
   StoredAnswer,
 } from "../approval_records.ts";
-import type { EndedWait } from "../wait_records.ts";
+import type { AnsweredEnd, EndedWait } from "../wait_records.ts";
 
 /** Digits of a digest that people read and type. */
 export const SHORT_DIGEST = 8;
@@ -22,6 +22,13 @@ export const SHORT_DIGEST = 8;
 /** The beginning of a digest, which people read and type. */
 export function shortDigest(digest: string): string {
   return digest.slice(0, SHORT_DIGEST);
+}
+
+/** How people have decided, on one line: `rejected by ada: not today`. */
+export function howDecided({ answer, who, comment, forced }: AnsweredEnd): string {
+  const why = forced === undefined ? comment : `forced: ${forced}`;
+  const said = why.trim().replace(/\s+/g, " ");
+  return `${answer} by ${who.join(" and ")}${said === "" ? "" : `: ${said}`}`;
 }
 
 /** The facts about a question and an answer to it. */

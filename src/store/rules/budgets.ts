@@ -7,7 +7,9 @@
  */
 
 import type { TimeSpan } from "../../base/calendar.ts";
-import type { AskedBudget, BudgetKey, RunUsage, Spend } from "../budget_records.ts";
+import type { AskedBudget, AskedMore, BudgetKey, RunUsage, Spend } from "../budget_records.ts";
+import type { EndedWait } from "../wait_records.ts";
+import { howDecided } from "./approvals.ts";
 
 /** What is stored of a budget: its newest window. */
 export interface StoredSpend extends Spend {
@@ -46,7 +48,7 @@ export function newestSpend(
 ): StoredSpend {
   if (stored !== undefined && isKept(stored.window, now)) return stored;
   const { scope, unit, per } = key;
-  return { scope, unit, per, window, spent: 0, unknown: 0, told: 0 };
+  return { scope, unit, per, window, spent: 0, unknown: 0, granted: 0, told: 0 };
 }
 
 function isKept({ startsAt, endsAt }: TimeSpan, now: number): boolean {
@@ -70,23 +72,62 @@ export function reservedIn(
 /** Whether a budget has room for another run. */
 export function hasRoom(
   { limit, perRun }: Pick<AskedBudget, "limit" | "perRun">,
-  { spent, reserved }: { readonly spent: number; readonly reserved: number },
+  { spent, reserved, granted = 0 }: {
+    readonly spent: number;
+    readonly reserved: number;
+    readonly granted?: number;
+  },
 ): boolean {
-  return spent + reserved + perRun <= limit;
+  return spent + reserved + perRun <= limit + granted;
+}
+
+/** What a step does for which a budget has no room. Listed in the order in which the budgets decide. */
+const WITHOUT_ROOM = ["fails", "waits", "asks"] as const;
+/** One of {@linkcode WITHOUT_ROOM}. */
+export type WithoutRoom = typeof WITHOUT_ROOM[number];
+
+/**
+ * What a step does for which this budget has no room. People are asked when it is used up, once for all
+ * steps; not while runs that work may give back some of what is set aside for them. Once they have not
+ * allowed more, that holds for the window.
+ */
+export function withoutRoom(
+  { fails, asks, limit, perRun }: Pick<AskedBudget, "fails" | "asks" | "limit" | "perRun">,
+  { spent, granted, refused }: Pick<Spend, "spent" | "granted" | "refused">,
+  isAsked: boolean,
+): WithoutRoom {
+  if (fails || asks !== undefined && refused !== undefined) return "fails";
+  const isUsedUp = !hasRoom({ limit, perRun }, { spent, granted, reserved: 0 });
+  return asks !== undefined && isUsedUp && !isAsked ? "asks" : "waits";
 }
 
 /**
- * The budget for which a step waits: of those without room the one whose window ends last. A step fails
- * if one of them says so.
+ * The budget that decides what a step does: of those without room, one for which it fails, else one for
+ * which it waits, and only then one of which it asks for more; of those the one whose window ends last.
  */
-export function decisiveBudget<Lacking extends { budget: AskedBudget; window: TimeSpan }>(
+export function decisiveBudget<Lacking extends { does: WithoutRoom; window: TimeSpan }>(
   lacking: readonly Lacking[],
 ): Lacking | undefined {
-  const rank = ({ budget: { fails }, window: { endsAt } }: Lacking) => [Number(fails), endsAt];
-  return lacking.toSorted((a, b) => {
-    const [[failsA = 0, endA = 0], [failsB = 0, endB = 0]] = [rank(a), rank(b)];
-    return failsB - failsA || endB - endA;
-  })[0];
+  const rank = ({ does }: Lacking) => WITHOUT_ROOM.indexOf(does);
+  return lacking.toSorted((a, b) => rank(a) - rank(b) || b.window.endsAt - a.window.endsAt)[0];
+}
+
+/** Whether both ask for the same, of the same people. */
+export function isSameQuestion(a: AskedMore, b: AskedMore): boolean {
+  return isSameBudget(a, b) && a.startsAt === b.startsAt && a.amount === b.amount &&
+    a.granted === b.granted && a.by.join() === b.by.join();
+}
+
+/**
+ * A budget of which people were asked for more, when that is over: only a yes of theirs lets more be used.
+ * What ended for another reason has decided nothing.
+ */
+export function answered(spend: StoredSpend, { amount }: AskedMore, end: EndedWait): StoredSpend {
+  if (end.by === "time") return { ...spend, refused: "nobody has allowed more in time" };
+  if (end.by !== "answer") return spend;
+  if (end.answer === "rejected") return { ...spend, refused: `more was ${howDecided(end)}` };
+  const granted = Math.min(spend.granted + amount, Number.MAX_SAFE_INTEGER);
+  return { ...spend, granted, told: 0 };
 }
 
 /**

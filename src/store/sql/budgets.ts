@@ -6,15 +6,18 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import type {
   AskedBudget,
+  AskedMore,
   BudgetNews,
-  BudgetUse,
   EndedRun,
   RunUsage,
   Spend,
 } from "../budget_records.ts";
+import type { EndedWait } from "../wait_records.ts";
 import {
+  answered,
   decisiveBudget,
   hasRoom,
   isNearEnd,
@@ -24,8 +27,10 @@ import {
   reservedIn,
   settled,
   type StoredSpend,
+  type WithoutRoom,
+  withoutRoom,
 } from "../rules/budgets.ts";
-import { json, number, text } from "./columns.ts";
+import { json, number, storable, text } from "./columns.ts";
 import type { Row } from "./row.ts";
 import type { SqlSession } from "./session.ts";
 
@@ -36,7 +41,7 @@ export interface BudgetHost<Db extends SqlSession> {
 }
 
 /** The step whose turn has something set aside, or waits for a budget. */
-interface StepPlace {
+export interface StepPlace {
   readonly taskId: string;
   readonly position: number;
 }
@@ -45,6 +50,7 @@ interface StepPlace {
 export interface Lacking extends StoredSpend {
   readonly budget: AskedBudget;
   readonly reserved: number;
+  readonly does: WithoutRoom;
 }
 
 /** Name of the lock of all budgets of a project. */
@@ -57,19 +63,22 @@ export class BudgetLedger {
   readonly #now: number;
   #spends: readonly StoredSpend[];
   #reservations: readonly (StepPlace & { readonly of: readonly Reservation[] })[];
+  #questions: readonly (StepPlace & { readonly asks: AskedMore })[];
   readonly #news: BudgetNews[] = [];
 
   private constructor(
     db: SqlSession,
     { project, now }: { readonly project: string; readonly now: number },
-    spends: readonly StoredSpend[],
-    reservations: readonly (StepPlace & { readonly of: readonly Reservation[] })[],
+    { spends, turns }: { readonly spends: readonly Row[]; readonly turns: readonly Row[] },
   ) {
     this.#db = db;
     this.#project = project;
     this.#now = now;
-    this.#spends = spends;
-    this.#reservations = reservations;
+    this.#spends = spends.map(toSpend);
+    this.#reservations = turns.filter((row) => row["state"] === "held")
+      .map((row) => ({ ...toPlace(row), of: json(row, "budgets") as Reservation[] }));
+    this.#questions = turns.filter((row) => row["asks"] !== null)
+      .map((row) => ({ ...toPlace(row), asks: json(row, "asks") as AskedMore }));
   }
 
   /** Reads them; the caller has the lock. */
@@ -78,17 +87,12 @@ export class BudgetLedger {
     given: { readonly project: string; readonly now: number },
   ): Promise<BudgetLedger> {
     const spends = await db.all("SELECT * FROM spend WHERE project = ?", given.project);
-    const held = await db.all(
-      `SELECT task_id, position, budgets FROM turns
-       WHERE project = ? AND budgets IS NOT NULL AND state = 'held'`,
+    const turns = await db.all(
+      `SELECT task_id, position, state, budgets, asks FROM turns
+       WHERE project = ? AND budgets IS NOT NULL AND (state = 'held' OR asks IS NOT NULL)`,
       given.project,
     );
-    return new BudgetLedger(
-      db,
-      given,
-      spends.map(toSpend),
-      held.map((row) => ({ ...toPlace(row), of: json(row, "budgets") as Reservation[] })),
-    );
+    return new BudgetLedger(db, given, { spends, turns });
   }
 
   /** What people are to be told, each once. */
@@ -101,12 +105,35 @@ export class BudgetLedger {
     return asked.flatMap((budget) => {
       const spend = this.#spendOf(budget);
       const { reserved } = reservedIn(spend, this.#reservations.flatMap(({ of }) => of));
-      return hasRoom(budget, { ...spend, reserved }) ? [] : [{ ...spend, budget, reserved }];
+      if (hasRoom(budget, { ...spend, reserved })) return [];
+      const isAsked = this.#questions.some(({ asks }) =>
+        isSameBudget(asks, spend) && asks.startsAt === spend.window.startsAt
+      );
+      return [{ ...spend, budget, reserved, does: withoutRoom(budget, spend, isAsked) }];
     });
   }
 
+  /** Forgets that a step asks for more; `end` is how its question has ended, if it has. */
+  async closeQuestion(place: StepPlace, asks: AskedMore, end?: EndedWait): Promise<void> {
+    this.#questions = this.#questions.filter((one) => !isSamePlace(one, place));
+    const stored = this.#spends.find((one) =>
+      isSameBudget(one, asks) && one.window.startsAt === asks.startsAt
+    );
+    if (stored === undefined || end === undefined) return;
+    const spend = answered(stored, asks, end);
+    if (spend !== stored) await this.#save(spend);
+  }
+
+  /** The steps beside this one that wait for a budget of which people can be asked for more. */
+  async findAskers(beside: StepPlace): Promise<readonly StepPlace[]> {
+    const waiting = await findLimited(this.#db, this.#project);
+    return waiting.filter(({ options, ...place }) =>
+      !isSamePlace(place, beside) && options.flat().some(({ asks }) => asks !== undefined)
+    );
+  }
+
   /** Tells, once a window, that a step was refused for want of this budget. */
-  async tellReached({ budget, reserved, ...spend }: Lacking): Promise<void> {
+  async tellReached({ budget, reserved, does: _does, ...spend }: Lacking): Promise<void> {
     const { spent, told } = this.#spendOf(budget);
     if (told >= 100) return;
     this.#news.push({ budget, percent: 100, spent, reserved });
@@ -144,12 +171,12 @@ export class BudgetLedger {
     for (const reservation of own.of) {
       const stored = this.#spends.find((one) => isSameBudget(one, reservation));
       if (stored === undefined) continue;
-      const { limit } = reservation;
       const spend = settled(stored, reservation, usage);
+      const limit = reservation.limit + spend.granted;
       const isNews = tells && spend !== stored && isNearEnd(spend, limit);
       if (isNews) {
         const { window } = spend;
-        const budget = { ...reservation, window, fails: false };
+        const budget = { ...reservation, limit, window, fails: false };
         const { reserved } = reservedIn(spend, this.#reservations.flatMap((one) => one.of));
         this.#news.push({ budget, percent: 80, spent: spend.spent, reserved });
       }
@@ -163,21 +190,31 @@ export class BudgetLedger {
   }
 
   /**
-   * The steps that wait and would find room now, in the order in which they asked: as many as have room
-   * beside each other. Each of them is to ask again.
+   * The steps that wait and would do something else now, in the order in which they asked: as many as have
+   * room beside each other, and one that asks people for more of a budget. Each of them is to ask again.
    */
   async findWakeable(): Promise<readonly StepPlace[]> {
     const waiting = await findLimited(this.#db, this.#project);
-    const before = this.#reservations;
+    const [before, questions] = [this.#reservations, this.#questions];
     const woken = waiting.filter(({ options, ...place }) => {
       const option = options.find((one) => this.lacking(one).length === 0);
-      if (option === undefined) return false;
+      if (option === undefined) return this.#wouldAsk(place, options);
       const of = option.map((one) => ({ ...one, startsAt: this.#spendOf(one).window.startsAt }));
       this.#reservations = [...this.#reservations, { ...place, of }];
       return true;
     });
-    this.#reservations = before;
+    [this.#reservations, this.#questions] = [before, questions];
     return woken;
+  }
+
+  /** Whether a step without room would ask for more; if so, no other one does. */
+  #wouldAsk(place: StepPlace, options: readonly (readonly AskedBudget[])[]): boolean {
+    const own = this.#questions.some((one) => isSamePlace(one, place));
+    const all = own ? [] : options.map((option) => decisiveBudget(this.lacking(option)));
+    const asked = all.find((one) => one?.does === "asks");
+    if (asked === undefined) return false;
+    this.#questions = [...this.#questions, { ...place, asks: moreOf(asked) }];
+    return true;
   }
 
   #spendOf(budget: AskedBudget): StoredSpend {
@@ -189,10 +226,11 @@ export class BudgetLedger {
     this.#spends = [...this.#spends.filter((one) => !isSameBudget(one, spend)), spend];
     const { scope, unit, per, window: { startsAt, endsAt }, spent, unknown, told } = spend;
     await this.#db.run(
-      `INSERT INTO spend (project, scope, unit, per, starts_at, ends_at, spent, unknown, told)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, scope, unit, per) DO UPDATE
-       SET starts_at = excluded.starts_at, ends_at = excluded.ends_at, spent = excluded.spent,
-         unknown = excluded.unknown, told = excluded.told`,
+      `INSERT INTO spend (project, scope, unit, per, starts_at, ends_at, spent, unknown, told, granted,
+         refused) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, scope, unit, per)
+       DO UPDATE SET starts_at = excluded.starts_at, ends_at = excluded.ends_at,
+         spent = excluded.spent, unknown = excluded.unknown, told = excluded.told,
+         granted = excluded.granted, refused = excluded.refused`,
       this.#project,
       scope,
       unit,
@@ -202,8 +240,17 @@ export class BudgetLedger {
       spent,
       unknown,
       told,
+      spend.granted,
+      spend.refused === undefined ? null : storable(spend.refused),
     );
   }
+}
+
+/** What is asked of people for a step that has no room in this budget: as much again. */
+export function moreOf({ budget, window, spent, granted }: Lacking): AskedMore {
+  const { scope, unit, per, limit, asks } = budget;
+  const by = asks?.by ?? [];
+  return { scope, unit, per, startsAt: window.startsAt, amount: limit, spent, granted, by };
 }
 
 /** Why an agent cannot start a run: its budgets without room, and the one that decides. */
@@ -233,17 +280,22 @@ export async function waitForBudgets(
     readonly now: number;
   },
   agent: string,
-  options: readonly (readonly AskedBudget[])[],
+  { options, asks }: {
+    readonly options: readonly (readonly AskedBudget[])[];
+    /** What it asks people for. */
+    readonly asks: AskedMore | undefined;
+  },
 ): Promise<void> {
   await db.run(
-    `INSERT INTO turns (task_id, position, project, agent, state, place, budgets)
-     VALUES (?, ?, ?, ?, 'limited', ?, ?)`,
+    `INSERT INTO turns (task_id, position, project, agent, state, place, budgets, asks)
+     VALUES (?, ?, ?, ?, 'limited', ?, ?, ?)`,
     taskId,
     position,
     project,
     agent,
     now,
     JSON.stringify(options),
+    asks === undefined ? null : JSON.stringify(asks),
   );
 }
 
@@ -277,41 +329,27 @@ async (
   await wakeSteps(host, db, await findLimited(db, project));
 };
 
-/** Lets steps ask again that wait for a budget. One that is about to be parked finds that out. */
+/**
+ * Lets steps ask again that wait for a budget. One that is about to be parked finds that out, as the task
+ * does that `asking` names.
+ */
 export async function wakeSteps<Db extends SqlSession>(
   { wake }: BudgetHost<Db>,
   db: Db,
   steps: readonly StepPlace[],
+  asking?: { readonly taskId: string },
 ): Promise<void> {
   for (const { taskId, position } of steps) {
     await db.run(
-      `UPDATE turns SET state = 'woken', budgets = NULL
+      `UPDATE turns SET state = 'woken', budgets = CASE WHEN asks IS NULL THEN NULL ELSE budgets END
        WHERE task_id = ? AND position = ? AND state = 'limited'`,
       taskId,
       position,
     );
   }
-  if (steps.length > 0) await wake(db, [...new Set(steps.map(({ taskId }) => taskId))]);
-}
-
-/** How those budgets of a project stand that runs have used. */
-export async function listBudgetUse(db: SqlSession, project: string): Promise<BudgetUse[]> {
-  const rows = await db.all(
-    "SELECT * FROM spend WHERE project = ? ORDER BY scope, unit, per",
-    project,
-  );
-  const turns = await db.all(
-    "SELECT state, budgets FROM turns WHERE project = ? AND budgets IS NOT NULL",
-    project,
-  );
-  const those = (state: string) => turns.filter((row) => row["state"] === state);
-  const held = those("held").flatMap((row) => json(row, "budgets") as Reservation[]);
-  const limited = those("limited").map((row) => (json(row, "budgets") as AskedBudget[][]).flat());
-  return rows.map((row) => {
-    const { told: _told, ...spend } = toSpend(row);
-    const waiting = limited.filter((all) => all.some((one) => isSameBudget(one, spend)));
-    return { ...spend, ...reservedIn(spend, held), waiting: waiting.length };
-  });
+  const tasks = new Set(steps.map(({ taskId }) => taskId));
+  if (asking !== undefined) tasks.delete(asking.taskId);
+  if (tasks.size > 0) await wake(db, [...tasks]);
 }
 
 async function findLimited(
@@ -338,7 +376,8 @@ function toPlace(row: Row): StepPlace {
   return { taskId: text(row, "task_id"), position: number(row, "position") };
 }
 
-function toSpend(row: Row): StoredSpend {
+/** A budget as it is stored. */
+export function toSpend(row: Row): StoredSpend {
   return {
     scope: text(row, "scope"),
     unit: text(row, "unit") as Spend["unit"],
@@ -346,6 +385,8 @@ function toSpend(row: Row): StoredSpend {
     window: { startsAt: number(row, "starts_at"), endsAt: number(row, "ends_at") },
     spent: number(row, "spent"),
     unknown: number(row, "unknown"),
+    granted: number(row, "granted"),
     told: number(row, "told"),
+    ...defined({ refused: row["refused"] === null ? undefined : text(row, "refused") }),
   };
 }

@@ -65,12 +65,13 @@ export const IMPOSSIBLE_ROWS: readonly ImpossibleRows[] = [
   },
   {
     sql: `SELECT DISTINCT task_id AS id FROM turns WHERE (run IS NOT NULL) <> (state = 'held'
-          AND budgets IS NOT NULL) OR (state = 'limited' AND budgets IS NULL)`,
+          AND budgets IS NOT NULL) OR (state = 'limited' AND budgets IS NULL)
+          OR (asks IS NOT NULL AND (state NOT IN ('limited', 'woken') OR budgets IS NULL))`,
     show: (ids) => `There are tasks whose budgets have something set aside for no run: ${ids}`,
   },
   {
     sql: `SELECT DISTINCT project || ' ' || scope AS id FROM spend
-          WHERE spent < 0 OR unknown < 0 OR ends_at <= starts_at`,
+          WHERE spent < 0 OR unknown < 0 OR granted < 0 OR ends_at <= starts_at`,
     show: (ids) => `There are budgets that no run can have left so: ${ids}`,
   },
   {

@@ -8,7 +8,7 @@
 import type { StoreMethod } from "../store.ts";
 import type { StoreArgs, StoreResult } from "../store_calls.ts";
 import { findApproval, listApprovals, oldestApproval } from "./approvals.ts";
-import { listBudgetUse } from "./budgets.ts";
+import { listBudgetUse } from "./budget_use.ts";
 import { bindThread, findBindings, findThreadOfTask } from "./bindings.ts";
 import { findNextChildren, listChildren, listLostChildren, saveChildOutputs } from "./children.ts";
 import { listConnectionStates, noteConnection } from "./connections.ts";
@@ -40,7 +40,7 @@ import { findPlan } from "./tasks.ts";
 import { findSessions, saveSession } from "./sessions.ts";
 import { createToken, findToken, listTokens, revokeToken } from "./tokens.ts";
 import type { SqlSession } from "./session.ts";
-import { listAgentUse } from "./turns.ts";
+import { listAgentUse } from "./agent_use.ts";
 import { countWaits, listWaits } from "./waits.ts";
 import {
   findWaits,

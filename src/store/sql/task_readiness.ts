@@ -36,7 +36,8 @@ export const READINESS_COLUMNS = `tasks.readiness, tasks.run_at,
   CASE WHEN ${IS_PARKED} THEN (SELECT min(agent) FROM agent_limits
     WHERE agent_limits.project = tasks.project AND until = tasks.run_at) END AS limited_agent,
   CASE WHEN ${IS_PARKED} THEN (SELECT min(agent) FROM turns
-    WHERE turns.task_id = tasks.id AND turns.state = 'limited') END AS budget_agent,
+    WHERE turns.task_id = tasks.id AND turns.state = 'limited' AND turns.asks IS NULL)
+    END AS budget_agent,
   CASE WHEN ${IS_PARKED} THEN ${FIRST_OPEN} END AS wait_position,
   CASE WHEN ${IS_PARKED} THEN (SELECT kind FROM waits AS first
     WHERE first.task_id = tasks.id AND first.position = ${FIRST_OPEN} AND first.state = 'open'

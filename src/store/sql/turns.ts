@@ -8,20 +8,24 @@
 
 import { defined } from "../../base/defined.ts";
 import { sessionDigest } from "../rules/keys.ts";
+import { decideTurn, hasSeat, type NotedLimit, type StoredTurn } from "../rules/turns.ts";
+import type { AskedMore } from "../budget_records.ts";
+import type { AgentLimit, AskedTurn, TurnAnswer } from "../turn_records.ts";
 import {
-  decideTurn,
-  hasSeat,
-  isInForce,
-  type NotedLimit,
-  type StoredTurn,
-} from "../rules/turns.ts";
-import type { AgentLimit, AgentUse, AskedTurn, TurnAnswer } from "../turn_records.ts";
+  forgetQuestions,
+  isStillAsked,
+  openQuestion,
+  takeBack,
+  toAsks,
+} from "./budget_questions.ts";
 import {
   BudgetLedger,
   budgetLock,
   type LackingAgent,
   lackingAgents,
+  moreOf,
   waitForBudgets,
+  wakeSteps,
 } from "./budgets.ts";
 import { number, storable, text } from "./columns.ts";
 import { UNFINISHED } from "./readiness.ts";
@@ -42,6 +46,8 @@ export interface TurnHost<Db extends SqlSession> extends SessionHost<Db> {
    * has locked its row, and waits for nothing that this transaction has.
    */
   wake(db: Db, taskIds: readonly string[]): void | Promise<void>;
+  /** Keeps the row of a task as it is until the transaction ends, so that nobody answers it meanwhile. */
+  lockRow(db: Db, taskId: string): void | Promise<void>;
 }
 
 /** What stands in the place of a turn. */
@@ -50,6 +56,8 @@ interface FoundTurn extends StoredTurn {
   readonly isTurn: boolean;
   /** The run for which something is set aside in budgets. */
   readonly run?: string;
+  /** The more of a budget of which the step asks people. */
+  readonly asks?: AskedMore;
 }
 
 /** The agents of one project by name. */
@@ -78,7 +86,7 @@ export const takeTurn =
     const agents = asked.agents.map(({ name }) => name);
     // no other call changes the agent of its turn, so those that have to be locked stay the same
     const before = await findTurn(db, asked);
-    const isBudgeted = run !== undefined || before?.run !== undefined;
+    const isBudgeted = [run, before?.run, before?.asks].some((one) => one !== undefined);
     await lockAgents(db, {
       project,
       agents: before === undefined ? agents : [...agents, before.agent],
@@ -96,8 +104,14 @@ export const takeTurn =
     if (turn?.run !== undefined) { // the run was killed, and nobody knows what it used
       await ledger?.settle(asked, {});
     }
+    const question = await openQuestion(host, db, asked, turn?.asks);
+    if (question !== undefined) await ledger?.closeQuestion(asked, question.asks, question.end);
     const lacking = ledger === undefined ? [] : lackingAgents(ledger, asked.agents);
     const answer = await giveTurn(host, db, asked, { turn, lacking });
+    const asks = answer.is === "limited" ? answer.asks : undefined;
+    const isOver = question !== undefined && !isStillAsked(question, asks);
+    if (isOver) await takeBack(db, question, now);
+    if (asks !== undefined && (question === undefined || isOver)) await forgetQuestions(db, asked);
     if (answer.is === "held" && run !== undefined) {
       const budgets = asked.agents.find(({ name }) => name === answer.agent)?.budgets ?? [];
       if (budgets.length > 0) await ledger?.reserve(asked, run, budgets);
@@ -105,6 +119,7 @@ export const takeTurn =
     for (const one of lacking.flatMap((agent) => agent.lacking)) await ledger?.tellReached(one);
     const news = ledger === undefined || ledger.news.length === 0 ? undefined : ledger.news;
     const told = defined({ news });
+    if (isOver) await wakeSteps(host, db, await ledger?.findAskers(asked) ?? [], asked);
     return answer.is === "held"
       ? { ...answer, ...await session(answer.agent), ...told }
       : { ...answer, ...told };
@@ -125,11 +140,11 @@ async function giveTurn<Db extends SqlSession>(
   const digest = asked.session === undefined ? undefined : sessionDigest(asked.session);
   const limits: readonly NotedLimit[] = [
     ...await findLimits(db, { project, agents }),
-    ...lacking.map(({ agent, decisive: { budget, window } }) => ({
+    ...lacking.map(({ agent, decisive: { does, window } }) => ({
       agent,
       until: window.endsAt,
       notedAt: now,
-      fails: budget.fails,
+      fails: does === "fails",
     })),
   ];
   const own = turn?.isTurn === true ? turn : undefined;
@@ -149,10 +164,13 @@ async function giveTurn<Db extends SqlSession>(
     if (reached === undefined || reached.window.endsAt < until) {
       return { is: "limited", agent, until };
     }
-    if (reached.budget.fails) return { is: "limited", agent, until, budget: reached.budget };
-    const options = asked.agents.filter(({ name }) => lacking.some((one) => one.agent === name));
-    await waitForBudgets(db, asked, agent, options.map(({ budgets = [] }) => budgets));
-    return { is: "limited", agent, until, budget: reached.budget };
+    const { budget, does, refused } = reached;
+    if (does === "fails") return { is: "limited", agent, until, budget, fails: refused ?? "" };
+    const those = asked.agents.filter(({ name }) => lacking.some((one) => one.agent === name));
+    const options = those.map(({ budgets = [] }) => budgets);
+    const asks = does === "asks" ? moreOf(reached) : undefined;
+    await waitForBudgets(db, asked, agent, { options, asks });
+    return { is: "limited", agent, until, budget, ...defined({ asks }) };
   }
   const seats = asked.agents.find(({ name }) => name === agent)?.seats ?? null;
   if (stays) {
@@ -194,24 +212,31 @@ export const endTurn =
     const those = position === undefined ? "task_id = ?" : "task_id = ? AND position = ?";
     const values = position === undefined ? [taskId] : [taskId, position];
     const rows = await db.all(
-      `SELECT position, project, agent, run FROM turns WHERE ${those}`,
+      `SELECT position, project, agent, run, asks FROM turns WHERE ${those}`,
       ...values,
     );
     const [row] = rows;
     if (row === undefined) return;
     const ended = { project: text(row, "project"), agents: rows.map((one) => text(one, "agent")) };
-    const unsettled = rows.filter((one) => one["run"] !== null);
-    await lockAgents(db, { ...ended, isBudgeted: unsettled.length > 0 });
+    const budgeted = rows.filter((one) => one["run"] !== null || one["asks"] !== null);
+    await lockAgents(db, { ...ended, isBudgeted: budgeted.length > 0 });
     await host.checkClaim(db, taskId);
-    if (unsettled.length > 0) {
-      // the window in which they count is stored, so the time does not matter
-      const ledger = await BudgetLedger.open(db, { project: ended.project, now: 0 });
-      for (const one of unsettled) {
-        await ledger.settle({ taskId, position: number(one, "position") }, {}, { tells: false });
-      }
+    // the window in which they count is stored, so the time does not matter
+    const ledger = budgeted.length === 0
+      ? undefined
+      : await BudgetLedger.open(db, { project: ended.project, now: 0 });
+    for (const one of budgeted) {
+      const place = { taskId, position: number(one, "position") };
+      await ledger?.settle(place, {}, { tells: false });
+      const question = await openQuestion(host, db, place, toAsks(one));
+      if (question === undefined) continue;
+      await ledger?.closeQuestion(place, question.asks, question.end);
+      await takeBack(db, question, question.openedAt);
     }
     await db.run(`DELETE FROM turns WHERE ${those}`, ...values);
     await grantTurns(host, db, ended, taskId);
+    // what it used counts now, and somebody else may have to ask for more
+    await wakeSteps(host, db, await ledger?.findAskers({ taskId, position: -1 }) ?? [], { taskId });
   };
 
 /**
@@ -250,42 +275,12 @@ export const noteLimit =
     await wakeAll(host, db, waiting.map((row) => text(row, "task_id")));
   };
 
-/** How busy the agents of a project are that have turns or limits, by name. */
-export async function listAgentUse(
-  db: SqlSession,
-  project: string,
-  now: number,
-): Promise<AgentUse[]> {
-  const rows = await db.all(
-    `SELECT agent, state, count(*) AS n FROM turns WHERE project = ? AND ${IS_OPEN}
-     GROUP BY agent, state`,
-    project,
-  );
-  const limits = await db.all("SELECT * FROM agent_limits WHERE project = ?", project);
-  const inForce = new Map(
-    limits.filter((row) => isInForce(toLimit(row), now))
-      .map((row) => [
-        text(row, "agent"),
-        { until: number(row, "until"), reason: text(row, "reason") },
-      ]),
-  );
-  const count = (agent: string, state: string) =>
-    number(rows.find((row) => row["agent"] === agent && row["state"] === state) ?? { n: 0 }, "n");
-  const names = new Set([...rows.map((row) => text(row, "agent")), ...inForce.keys()]);
-  return [...names].sort().map((agent) => ({
-    agent,
-    held: count(agent, "held"),
-    waiting: count(agent, "waiting"),
-    ...defined({ limit: inForce.get(agent) }),
-  }));
-}
-
 async function findTurn(
   db: SqlSession,
   { taskId, position }: Pick<AskedTurn, "taskId" | "position">,
 ): Promise<FoundTurn | undefined> {
   const row = await db.get(
-    "SELECT agent, state, session, run FROM turns WHERE task_id = ? AND position = ?",
+    "SELECT agent, state, session, run, asks FROM turns WHERE task_id = ? AND position = ?",
     taskId,
     position,
   );
@@ -294,6 +289,7 @@ async function findTurn(
     isHeld: row["state"] === "held",
     isTurn: row["state"] === "held" || row["state"] === "waiting",
     ...(typeof row["run"] === "string" ? { run: row["run"] } : {}),
+    ...defined({ asks: toAsks(row) }),
     ...(row["session"] instanceof Uint8Array ? { session: row["session"] } : {}),
   };
 }
@@ -308,7 +304,8 @@ async function findLimits(db: SqlSession, { project, agents }: Agents): Promise<
   return rows.map(toLimit);
 }
 
-function toLimit(row: Row): NotedLimit {
+/** A limit as it is stored. */
+export function toLimit(row: Row): NotedLimit {
   return {
     agent: text(row, "agent"),
     until: number(row, "until"),
@@ -320,7 +317,7 @@ function toLimit(row: Row): NotedLimit {
  * The condition that the task of a turn has not ended. Its turns end before it does: what a fault
  * has left of one that has ended keeps no seat.
  */
-const IS_OPEN = `EXISTS (SELECT 1 FROM tasks WHERE tasks.id = turns.task_id
+export const IS_OPEN = `EXISTS (SELECT 1 FROM tasks WHERE tasks.id = turns.task_id
   AND tasks.${UNFINISHED})`;
 
 /**

@@ -16,6 +16,7 @@ const HOST: turns.TurnHost<Database> = {
   nameOf: (_db, node) => Promise.resolve(node), // never: there is no other node
   checkClaim() {},
   wake: wakeTasks,
+  lockRow() {},
 };
 
 /** Gives a step its turn, or puts it in the queue for one. */

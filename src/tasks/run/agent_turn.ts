@@ -15,6 +15,7 @@ import type { AgentSession, TurnAnswer } from "../../store/turn_records.ts";
 import { agentsOf, type PlannedAgent, withAgent } from "../plan.ts";
 import { limitOf } from "../time_limits.ts";
 import { RunningSession, sessionKey } from "./agent_session.ts";
+import { askForMore } from "./ask_for_more.ts";
 import { type Attempt, type AttemptResult, attemptStep } from "./attempt_step.ts";
 import type { PositionedStep } from "./prepare_attempt.ts";
 import { budgetName, budgetsFor, maxUsd, settle, tell } from "./run_budget.ts";
@@ -62,7 +63,9 @@ export async function attemptByAgents(
       if (answer.is === "waiting") return { state: "waiting", reason: reasonOf(answer) };
       const why = whyNotWait(answer, positioned, context, beginning);
       if (why === undefined) {
-        return { state: "waiting", reason: reasonOf(answer), until: answer.until };
+        const asked = await askPeople(answer, positioned, context);
+        if (asked === "answered") continue;
+        return asked ?? { state: "waiting", reason: reasonOf(answer), until: answer.until };
       }
       await endTurn(positioned, context);
       if (before !== undefined) return stored(before.result);
@@ -181,15 +184,18 @@ const takesOver = (agent: string) =>
 
 /** Why a step does not wait until one of its agents is free again; `undefined` if it does. */
 function whyNotWait(
-  { agent, until, budget }: Extract<TurnAnswer, { is: "limited" }>,
+  { agent, until, budget, fails }: Extract<TurnAnswer, { is: "limited" }>,
   { step, isFinally = false }: PositionedStep,
   { plan, host: { timeLimits } }: TaskContext,
   { since }: Beginning,
 ): string | undefined {
+  const refused = fails === undefined || fails === "" ? "" : `, and ${fails}`;
   const limited = budget === undefined
     ? `Agent "${agent}" has reached its limit, which resets at ${rfc3339(until)}`
-    : `Agent "${agent}" has reached ${budgetName(budget)}, which resets at ${rfc3339(until)}`;
-  if (budget === undefined ? step.onLimit === "fail" : budget.fails) return limited;
+    : `Agent "${agent}" has reached ${budgetName(budget)}, which resets at ${
+      rfc3339(until)
+    }${refused}`;
+  if (budget === undefined ? step.onLimit === "fail" : fails !== undefined) return limited;
   if (isFinally) return `${limited}, and a step under "finally" does not wait`;
   if (budget !== undefined) return undefined; // a window lasts longer than any step
   const limit = limitOf(step, { isFinally, plan, limits: timeLimits });
@@ -198,12 +204,28 @@ function whyNotWait(
   return `${limited}, later than ${limit.whose} allows`;
 }
 
+/** Asks people for more of a budget; `undefined` for a step that asks nobody. */
+async function askPeople(
+  { budget, until, asks }: Extract<TurnAnswer, { is: "limited" }>,
+  positioned: PositionedStep,
+  context: TaskContext,
+): Promise<AttemptResult | Waiting | "answered" | undefined> {
+  if (budget === undefined || asks === undefined) return undefined;
+  const asked = await askForMore(positioned, { budget, until, asks }, context).catch(refusal);
+  if (asked !== "cancelled" && !(asked instanceof AppError)) return asked;
+  await endTurn(positioned, context);
+  if (asked === "cancelled") return { state: "cancelled", reason: "cancelled" };
+  return { state: "failed", reason: asked.message, failure: "budget", isHopeless: true };
+}
+
 /** What a waiting step waits for. */
 function reasonOf(answer: Exclude<TurnAnswer, { is: "held" }>): string {
   const agent = `Agent "${answer.agent}"`;
   if (answer.is === "limited") {
-    const what = answer.budget === undefined ? `the limit of ${agent}` : budgetName(answer.budget);
-    return `waits until ${rfc3339(answer.until)}, when ${what} resets`;
+    const { budget } = answer;
+    const what = budget === undefined ? `the limit of ${agent}` : budgetName(budget);
+    const more = budget?.asks === undefined ? "" : ", or for more to be allowed";
+    return `waits until ${rfc3339(answer.until)}, when ${what} resets${more}`;
   }
   return answer.for === "seat"
     ? `waits for a turn of ${agent}`
@@ -216,7 +238,7 @@ type Answer =
   | Exclude<TurnAnswer, { is: "held" }>;
 
 async function askForTurn(
-  { position }: PositionedStep,
+  { position, isFinally }: PositionedStep,
   context: TaskContext,
   { agents, key, run }: {
     readonly agents: readonly PlannedAgent[];
@@ -225,7 +247,13 @@ async function askForTurn(
   },
 ): Promise<Answer> {
   const { host: { store, clock }, claimed: { task } } = context;
-  const budgets = new Map(agents.map(({ name }) => [name, budgetsFor(name, context)]));
+  const budgets = new Map(agents.map(({ name }) => [
+    name,
+    // what ends a task does not wait, so it asks nobody either
+    budgetsFor(name, context).map(({ asks, ...one }) =>
+      isFinally === true ? one : { ...one, ...defined({ asks }) }
+    ),
+  ]));
   const isBudgeted = [...budgets.values()].some((each) => each.length > 0);
   const asked = {
     taskId: task.id,

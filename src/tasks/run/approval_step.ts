@@ -6,7 +6,6 @@
  * @module
  */
 
-import { sha256Hex } from "../../base/bytes.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { findDurationSecs } from "../../base/duration.ts";
@@ -14,15 +13,14 @@ import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { compileTemplate, renderTemplate } from "../../cel/template.ts";
 import { type Approval, DEFAULT_APPROVAL_TIMEOUT } from "../../resources/approval.ts";
-import { MAX_FIELD_BYTES, shortDigest } from "../../store/rules/approvals.ts";
-import { incidentOfApproval } from "../../store/approval_incident.ts";
+import { howDecided, MAX_FIELD_BYTES, shortDigest } from "../../store/rules/approvals.ts";
 import type { AskedApproval, AskedField } from "../../store/approval_records.ts";
 import type { StepRecord } from "../../store/task_records.ts";
 import type { AskedWait, EndedWait, Wait, WaitPart } from "../../store/wait_records.ts";
-import { protectionFacts, protectionOf } from "../sandbox/approval_protection.ts";
 import type { StepLog } from "../log/task_log.ts";
 import type { SealedTree } from "../workspace/sealed_tree.ts";
 import type { PositionedStep } from "./prepare_attempt.ts";
+import { checkRoom, publishQuestion, sealQuestion } from "./question.ts";
 import { refusal, retryInRun, type TaskContext } from "./task_context.ts";
 import { dueAtOf, type Waiting } from "./waiting.ts";
 
@@ -34,9 +32,6 @@ type Question = Required<Pick<WaitPart, "asked">> & Pick<WaitPart, "shown">;
 
 /** Most bytes of a question. */
 const MAX_ASK_BYTES = MAX_FIELD_BYTES;
-
-/** Most open questions of a project. */
-const MAX_OPEN = 1000;
 
 /** A question that has been asked before is stored: nobody reads this one. */
 const ASKED_BEFORE: Question = { asked: {} };
@@ -84,7 +79,7 @@ export async function askInStep(
   if (end === undefined) {
     if (wait.parts[0]?.key !== undefined) await eventWaits.lookBack(wait);
     const until = dueAtOf(wait);
-    if (question !== ASKED_BEFORE) publish(wait, placed, context);
+    if (question !== ASKED_BEFORE) publishQuestion(wait, placed, context);
     const reason = `asks ${approval.by.join(", ")} until ${rfc3339(until)}`;
     return { state: "waiting", reason, until, openedAt };
   }
@@ -140,28 +135,11 @@ async function tellEnd(said: string, placed: AskingStep, context: TaskContext): 
   await retryInRun(context, async () => await teller?.over(place, said));
 }
 
-/** Has people told of a new question; of one that a crash interrupted, perhaps twice. */
-function publish(
-  { parts: [part], project, taskId, position, round }: Wait,
-  { step }: AskingStep,
-  { host: { events }, claimed: { task: { trigger, workflow } } }: TaskContext,
-): void {
-  if (part?.asked === undefined) return;
-  const asked = part.asked as unknown as AskedApproval;
-  const place = { taskId, position, round, project, step: step.id };
-  const question = { ...place, trigger, workflow, dueAt: part.dueAt, asked };
-  events.publish("incidentHappened", incidentOfApproval("approval.asked", question));
-}
-
 const isApproval = (end: EndedWait) => end.by === "answer" && end.answer === "approved";
 
 /** How a question was decided, for people, on one line. */
 function saidIn(end: EndedWait, { timeout = DEFAULT_APPROVAL_TIMEOUT }: Approval): string {
-  if (end.by !== "answer") return `nobody decided within ${timeout}`;
-  const { answer, who, comment, forced } = end;
-  const why = forced === undefined ? comment : `forced: ${forced}`;
-  const said = why.trim().replace(/\s+/g, " ");
-  return `${answer} by ${who.join(" and ")}${said === "" ? "" : `: ${said}`}`;
+  return end.by === "answer" ? howDecided(end) : `nobody decided within ${timeout}`;
 }
 
 function outputsOf(end: EndedWait): Record<string, string> {
@@ -176,46 +154,19 @@ function outputsOf(end: EndedWait): Record<string, string> {
  * @throws {AppError} `invalid` when it cannot be made.
  */
 async function makeQuestion(placed: AskingStep, context: TaskContext): Promise<Question> {
-  const { approval, step } = placed;
-  const { host: { secrets }, claimed, plan } = context;
+  const { approval } = placed;
+  const { host: { secrets } } = context;
   await checkRoom(context);
   const ask = await fill(approval.ask, "The question", context);
   const fields = await fillFields(approval, context);
   const sealed = approval.diff === true ? await seal(context) : undefined;
   const { by, need = 1, fourEyes = false } = approval;
-  const digest = sha256Hex(JSON.stringify([
-    claimed.task.id,
-    step.id,
-    context.steps.roundOf(placed.position),
-    sha256Hex(claimed.plan),
-    ask,
-    Object.entries(fields),
-    sealed?.tree ?? "",
-  ]));
-  const asked: AskedApproval = {
-    digest,
-    ask,
-    fields,
-    by,
-    need,
-    fourEyes,
-    ...defined({ tree: sealed?.tree }),
-    ...sealed?.isCut === true ? { isCut: true } : {},
-    protection: protectionOf(plan, { ...await protectionFacts(context.host), by }),
-  };
+  const question = { ask, fields, by, need, fourEyes, ...defined({ sealed }) };
+  const asked = await sealQuestion(question, placed, context);
   return {
     asked: asked as unknown as JsonObject,
     ...defined({ shown: sealed && secrets.redact(sealed.diff) }),
   };
-}
-
-/** Nobody answers a thousand questions: something asks in a loop. */
-async function checkRoom({ host: { store }, claimed: { task: { project } } }: TaskContext) {
-  if ((await store.countWaits(project)).approval < MAX_OPEN) return;
-  throw new AppError(
-    "invalid",
-    `${MAX_OPEN} questions are open in project "${project}", so no more are asked: svc get approvals`,
-  );
 }
 
 async function fillFields(

@@ -85,13 +85,14 @@ export function tell(
 }
 
 function sentenceOf({ budget, percent, spent, reserved }: BudgetNews): string {
-  const { unit, limit, fails, window: { endsAt } } = budget;
+  const { unit, limit, fails, asks, window: { endsAt } } = budget;
   const name = capitalized(budgetName(budget));
   const until = `until it resets at ${rfc3339(endsAt)}`;
   if (percent === 100) {
     const aside = reserved === 0 ? "" : `, ${amountText(reserved, unit)} set aside for runs`;
-    const steps = fails ? "Steps fail" : "Steps wait";
-    return `${name} is reached: ${amountText(spent, unit)} used${aside}. ${steps} ${until}`;
+    const used = `${name} is reached: ${amountText(spent, unit)} used${aside}.`;
+    if (asks !== undefined) return `${used} Steps ask ${asks.by.join(", ")} for more`;
+    return `${used} ${fails ? "Steps fail" : "Steps wait"} ${until}`;
   }
   const share = Math.floor(spent / limit * 100);
   return `${name} is used up to ${share} %: ${amountText(spent, unit)}, ${until}`;

@@ -54,7 +54,8 @@ export async function runStep(
     if (before?.reason === result.reason) return result;
     await log.note(`step "${step.id}" ${result.reason}`);
     const { reason, openedAt: startedAt } = result;
-    if (startedAt !== undefined) {
+    // an agent that asks for more of a budget has a record of its attempt
+    if (startedAt !== undefined && step.agent === undefined) {
       context.steps.record({ ...blank(placed), startedAt, state: "waiting", reason });
     }
     return result;

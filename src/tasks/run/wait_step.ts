@@ -103,6 +103,7 @@ function resultOf(
     case "hand":
       return done({ ...end.outputs, ...inTime }, `continued by ${end.who}: ${end.reason}`);
     case "answer":
+    case "budget":
     case "children":
       return done({});
     case "time":

@@ -38,6 +38,79 @@ const start = (store: Store, n: number): Promise<TurnAnswer> =>
   });
 
 twoDaemonsTest(
+  "of the steps on two nodes one asks for more, and a yes reaches the other node",
+  async ({ a, b }) => {
+    const asking = {
+      ...budget,
+      limit: 1,
+      perRun: 1,
+      unit: "runs",
+      asks: { by: ["socket"], timeoutMs: HOUR },
+    } as const;
+    let runs = 0;
+    const place = (n: number) => ({ taskId: taskIdOf(n), position: 0, project: "default" });
+    const ask = (store: Store, n: number) =>
+      store.takeTurn({
+        ...place(n),
+        agents: [{ name: "claude", budgets: [asking] }],
+        run: `r${runs++}`,
+        now: T0,
+      });
+    for (const n of range(0, 21)) await accept(a, n);
+    const own = [(await a.claimTasks(11, T0)).tasks, (await b.claimTasks(11, T0)).tasks] as const;
+    const [[used, ...ofA] = [], ofB = []] = own.map((some) =>
+      some.map(({ task }) => numberOf(task.id))
+    );
+    await a.takeTurn({
+      ...place(used ?? 0),
+      agents: [{ name: "claude", budgets: [asking] }],
+      run: "first",
+      now: T0,
+    });
+    await a.settleRun({ ...place(used ?? 0), run: "first", usage: {}, now: T0 });
+    await a.endTurn(taskIdOf(used ?? 0));
+    const all = [...ofA.map((n) => ({ n, store: a })), ...ofB.map((n) => ({ n, store: b }))];
+    equal(all.length, 20);
+    const answers = await Promise.all(all.map(({ n, store }) => ask(store, n)));
+    const who = answers.flatMap((one, at) =>
+      one.is === "limited" && one.asks !== undefined ? [at] : []
+    );
+    equal(who.length, 1);
+    const { n, store } = all[who[0] ?? 0] ?? { n: 0, store: a };
+    const other = store === a ? b : a;
+    const digest = "0".repeat(64);
+    const question = { digest, ask: "?", fields: {}, by: ["socket"], need: 1, fourEyes: false };
+    const part = { kind: "approval", dueAt: T0 + HOUR, isRelative: true } as const;
+    await store.openWait({
+      ...place(n),
+      round: 1,
+      parts: [{ ...part, asked: { ...question, protection: "none" } }],
+      now: T0,
+    });
+    const said = await other.answerWait({
+      ...place(n),
+      round: 1,
+      key: "socket",
+      called: "socket",
+      identities: [],
+      mayBy: ["socket"],
+      startedBy: [],
+      surface: "cli",
+      answer: "approved",
+      digest,
+      comment: "",
+      fields: {},
+      now: T0,
+    });
+    equal(said.is, "over");
+    const again = await Promise.all(all.map((one) => ask(one.store, one.n)));
+    const begun = again.filter(({ is }) => is === "held").length;
+    equal(begun, 1, "as much again, once");
+    deepEqual((await other.listBudgetUse("default")).map(({ granted }) => granted), [1]);
+  },
+);
+
+twoDaemonsTest(
   "of 50 starts at 9.90 of 10 dollars on two nodes, one begins",
   async ({ a, b }) => {
     await accept(a, 0);

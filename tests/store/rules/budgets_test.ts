@@ -5,16 +5,20 @@
  */
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
-import type { RunUsage } from "../../../src/store/budget_records.ts";
+import type { AskedMore, RunUsage } from "../../../src/store/budget_records.ts";
 import {
+  answered,
   decisiveBudget,
   hasRoom,
   isNearEnd,
+  isSameQuestion,
   newestSpend,
   type Reservation,
   reservedIn,
   settled,
   type StoredSpend,
+  type WithoutRoom,
+  withoutRoom,
 } from "../../../src/store/rules/budgets.ts";
 
 const DAY = 86_400_000;
@@ -25,6 +29,7 @@ const spend = (more: Partial<StoredSpend> = {}): StoredSpend => ({
   window: TODAY,
   spent: 70,
   unknown: 1,
+  granted: 0,
   told: 80,
   ...more,
 });
@@ -112,12 +117,75 @@ Deno.test("people are told at 80 %, once", () => {
   for (const told of [80, 100]) equal(isNearEnd(spend({ spent: 99, told }), 100), false);
 });
 
-Deno.test("a step waits for the window that ends last, and fails if one budget says so", () => {
-  const lacking = (endsAt: number, fails = false) => ({
-    budget: { ...key, limit: 1, perRun: 1, fails, window: TODAY },
+Deno.test("a step fails if one budget says so, waits for the window that ends last, or asks", () => {
+  const lacking = (endsAt: number, does: WithoutRoom = "waits") => ({
+    does,
     window: { startsAt: 0, endsAt },
   });
   equal(decisiveBudget([]), undefined);
   equal(decisiveBudget([lacking(1), lacking(3), lacking(2)])?.window.endsAt, 3);
-  equal(decisiveBudget([lacking(9), lacking(1, true)])?.budget.fails, true);
+  deepEqual(decisiveBudget([lacking(9), lacking(1, "fails")]), lacking(1, "fails"));
+  deepEqual(decisiveBudget([lacking(9, "asks"), lacking(1)]), lacking(1), "it would still wait");
+  deepEqual(decisiveBudget([lacking(2, "asks"), lacking(3, "asks")]), lacking(3, "asks"));
+});
+
+const ASKS = { by: ["@ops"], timeoutMs: 1000 };
+const WITHOUT: readonly [
+  what: string,
+  budget: { readonly fails?: true; readonly asks?: typeof ASKS },
+  spend: Partial<StoredSpend>,
+  isAsked: boolean,
+  does: WithoutRoom,
+][] = [
+  ["it says so", { fails: true }, { spent: 100 }, false, "fails"],
+  ["nobody is asked", {}, { spent: 100 }, false, "waits"],
+  ["nobody was asked yet", { asks: ASKS }, { spent: 100 }, false, "asks"],
+  ["the rest is too little", { asks: ASKS }, { spent: 96 }, false, "asks"],
+  ["runs that work may give some back", { asks: ASKS }, { spent: 95 }, false, "waits"],
+  ["another step asks", { asks: ASKS }, { spent: 100 }, true, "waits"],
+  ["what was allowed is used up, too", { asks: ASKS }, { spent: 200, granted: 100 }, false, "asks"],
+  ["some of that is left", { asks: ASKS }, { spent: 195, granted: 100 }, false, "waits"],
+  ["people have said no", { asks: ASKS }, { spent: 100, refused: "no" }, false, "fails"],
+  ["they said no before nobody was asked", {}, { spent: 100, refused: "no" }, false, "waits"],
+];
+
+for (const [what, { fails = false, asks }, more, isAsked, does] of WITHOUT) {
+  Deno.test(`a step without room ${does}: ${what}`, () => {
+    const budget = { fails, limit: 100, perRun: 5, ...(asks === undefined ? {} : { asks }) };
+    equal(withoutRoom(budget, spend(more), isAsked), does);
+  });
+}
+
+const MORE: AskedMore = {
+  ...key,
+  startsAt: TODAY.startsAt,
+  amount: 100,
+  spent: 99,
+  granted: 0,
+  by: ["@ops"],
+};
+
+Deno.test("only a yes lets more be used, and a no holds as silence does", () => {
+  const by = (answer: "approved" | "rejected", comment = "") =>
+    ({ by: "answer", answer, who: ["ada"], comment, fields: {}, at: 1, part: 0 }) as const;
+  const before = spend({ granted: 100, told: 100 });
+  deepEqual(answered(before, MORE, by("approved")), spend({ granted: 200, told: 0 }));
+  const no = answered(before, MORE, by("rejected", "enough\nfor today"));
+  deepEqual(no, { ...before, refused: "more was rejected by ada: enough for today" });
+  const late = answered(before, MORE, { by: "time", at: 1, part: 0 });
+  deepEqual(late, { ...before, refused: "nobody has allowed more in time" });
+  for (const other of ["task", "budget"] as const) {
+    deepEqual(answered(before, MORE, { by: other, at: 1, part: 0 }), before);
+  }
+});
+
+Deno.test("a question is another one when what is asked, when, or who is asked differs", () => {
+  equal(isSameQuestion(MORE, { ...MORE, spent: 100 }), true);
+  for (
+    const other of [{ amount: 200 }, { granted: 100 }, { startsAt: 0 }, { by: ["ada"] }, {
+      scope: "agent/codex",
+    }]
+  ) {
+    equal(isSameQuestion(MORE, { ...MORE, ...other }), false);
+  }
 });

@@ -17,6 +17,8 @@ interface Budget {
   readonly unit: string;
   readonly per: string;
   readonly limit: number;
+  readonly granted: number;
+  readonly refused?: string;
   readonly spent: number;
   readonly reserved: number;
   readonly used_ratio: number;
@@ -55,12 +57,15 @@ export function Budgets() {
 }
 
 function Row({ budget }: { readonly budget: Budget }) {
-  const { of, project, unit, per, limit, spent, reserved, waiting, unknown_runs } = budget;
+  const { of, project, unit, per, spent, reserved, waiting, unknown_runs } = budget;
   const notes = [
     ...(reserved > 0 ? [`${short(reserved)} reserved`] : []),
     ...(unknown_runs > 0 ? [`${unknown_runs} runs of unknown use`] : []),
     ...(waiting > 0 ? [`${waiting} steps wait`] : []),
+    ...(budget.granted > 0 ? [`${short(budget.granted)} of it allowed by people`] : []),
+    ...(budget.refused === undefined ? [] : [budget.refused]),
   ];
+  const limit = budget.limit + budget.granted;
   const label = `${short(spent)} of ${short(limit)} ${unit} per ${per}`;
   return (
     <>

@@ -214,6 +214,11 @@ const MIGRATIONS: readonly string[] = [
   -- The task at the top, of one that such a step has started.
   ALTER TABLE tasks ADD COLUMN root_id TEXT;
   CREATE INDEX tasks_of_root ON tasks (root_id) WHERE root_id IS NOT NULL;
+  -- granted: what people have allowed beyond the limit of a budget in its window; refused: that they have
+  -- not, and why. asks: JSON, the more of a budget of which the step of a turn asks people.
+  ALTER TABLE spend ADD COLUMN granted INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE spend ADD COLUMN refused TEXT;
+  ALTER TABLE turns ADD COLUMN asks TEXT;
   `,
 ];
 

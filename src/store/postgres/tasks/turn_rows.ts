@@ -47,6 +47,9 @@ const HOST: Omit<TurnHost<Session>, "checkClaim"> = {
     // of the others, those that wait for something else, too, may have given their room back
     await wakeTasks(db, taskIds.filter((id) => !ids.includes(id)));
   },
+  async lockRow(db, taskId) {
+    await db.get("SELECT 1 FROM tasks WHERE id = ? FOR UPDATE", taskId);
+  },
 };
 
 /** The methods of one store for the workers of its daemon. */
