@@ -10,8 +10,8 @@ import { whyNoBody } from "../rules/deleted_body.ts";
 import type { DeliveryDetail } from "../delivery_records.ts";
 import type { BodyResult } from "../retention_store.ts";
 import { json, number, text } from "./columns.ts";
-import { handOnContent, ofFirst, removeMessages } from "./delete_records.ts";
-import { IS_OF_DELIVERY, ofDelivery } from "./inbox.ts";
+import { handOnContent, ofFirst } from "./delete_records.ts";
+import { IS_MESSAGE, messagesOf } from "./inbox.ts";
 import type { SqlSession } from "./session.ts";
 
 /** The conditions under which a body may be deleted. */
@@ -114,15 +114,12 @@ async function deleteBody(
     "DELETE FROM inbox WHERE task_id IN (SELECT id FROM tasks WHERE delivery_id = ?)",
     id,
   );
-  await db.run(`DELETE FROM inbox WHERE ${IS_OF_DELIVERY}`, id, ofDelivery(id));
+  for (const one of await messagesOf(db, id)) {
+    await db.run(`DELETE FROM inbox WHERE ${IS_MESSAGE}`, ...one);
+  }
   await db.run(
     "UPDATE tasks SET payload = NULL WHERE delivery_id = ? AND payload IS NOT NULL",
     id,
-  );
-  const events = await db.all("SELECT id, task_id FROM source_events WHERE delivery_id = ?", id);
-  await removeMessages(
-    db,
-    events.map((row) => ({ id: text(row, "id"), taskId: text(row, "task_id") })),
   );
   await db.run("UPDATE source_events SET text = '', payload = NULL WHERE delivery_id = ?", id);
 }

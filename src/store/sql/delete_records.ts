@@ -10,7 +10,7 @@ import { checkCascade, checkDeletion, type DoomedTask } from "../rules/deletion.
 import type { SourceEventState } from "../source_event_records.ts";
 import type { TaskState } from "../task_records.ts";
 import { number, text } from "./columns.ts";
-import { IS_OF_DELIVERY, ofDelivery } from "./inbox.ts";
+import { IS_MESSAGE, messagesOf } from "./inbox.ts";
 import type { Row, SqlValue } from "./row.ts";
 import type { SqlSession } from "./session.ts";
 
@@ -84,16 +84,15 @@ export async function deletePartsOfDelivery(
   const ofTasks = (await findEventsOf(db, tasks)).filter((one) => one.deliveryId !== id);
   const events = [...own, ...ofTasks];
   // A reply, and an event of a conversation, is also in the inbox of the task that it went to.
-  const told = await db.all(
-    `SELECT task_id AS id FROM inbox WHERE ${IS_OF_DELIVERY}`,
-    id,
-    ofDelivery(id),
-  );
-  for (const { taskId } of own) told.push(...await db.all(WITH_RETRIES, taskId));
+  const messages = await messagesOf(db, id);
+  const told: Row[] = [];
+  for (const one of messages) {
+    told.push(...await db.all(`SELECT task_id FROM inbox WHERE ${IS_MESSAGE}`, ...one));
+  }
   const readers = await findTasks(
     db,
     "id IN (SELECT value FROM json_each(?))",
-    JSON.stringify(told.map((row) => text(row, "id"))),
+    JSON.stringify(told.map((row) => text(row, "task_id"))),
   );
   await check(db, [...tasks, ...readers], tasks, events);
   const sharing = await db.all("SELECT id FROM deliveries WHERE content_of = ?", id);
@@ -108,8 +107,7 @@ export async function deletePartsOfDelivery(
   ]);
   if (!dryRun) {
     await removeTasks(db, tasks, events);
-    await removeMessages(db, own);
-    await db.run(`DELETE FROM inbox WHERE ${IS_OF_DELIVERY}`, id, ofDelivery(id));
+    for (const one of messages) await db.run(`DELETE FROM inbox WHERE ${IS_MESSAGE}`, ...one);
     await handOnContent(db, id);
     await db.run("DELETE FROM deliveries WHERE id = ?", id);
   }
@@ -253,33 +251,5 @@ async function removeTasks(
       CONTENT_DELETED,
       id,
     );
-  }
-}
-
-/** A task, and those that retry it, which have what it had read. */
-const WITH_RETRIES = `WITH RECURSIVE told(id) AS (SELECT id FROM tasks WHERE id = ?
-    UNION SELECT tasks.id FROM told JOIN tasks ON tasks.retry_of = told.id)
-  SELECT id FROM told`;
-
-/** Removes the messages that chat events brought to the inboxes of tasks that stay. */
-export async function removeMessages(
-  db: SqlSession,
-  events: readonly Pick<DoomedEvent, "id" | "taskId">[],
-): Promise<void> {
-  for (const { id, taskId } of events) {
-    if (taskId === "") continue;
-    const rows = await db.all(
-      `SELECT task_id, position, message FROM inbox WHERE task_id IN (${WITH_RETRIES})`,
-      taskId,
-    );
-    for (const row of rows) {
-      const message = JSON.parse(text(row, "message")) as { readonly source_event_id?: unknown };
-      if (message.source_event_id !== id) continue;
-      await db.run(
-        "DELETE FROM inbox WHERE task_id = ? AND position = ?",
-        text(row, "task_id"),
-        number(row, "position"),
-      );
-    }
   }
 }

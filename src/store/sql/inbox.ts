@@ -101,19 +101,48 @@ export async function giveToRetry(
   );
 }
 
-/**
- * The condition on the messages that are the event of a delivery in a conversation: in the inbox of the task
- * that was told it, and where it has gone over, in those of its follow-ups and retries. Takes the id and
- * {@linkcode ofDelivery} of it as its first two values.
- */
-export const IS_OF_DELIVERY = `message LIKE ?2 AND task_id IN (
-  WITH RECURSIVE told(id) AS (SELECT task_id FROM deliveries WHERE deliveries.id = ?1
-    UNION SELECT tasks.id FROM told
-      JOIN tasks ON tasks.parent_id = told.id OR tasks.retry_of = told.id)
-  SELECT id FROM told)`;
+/** The condition on a message in one of the inboxes to which it may have gone; see {@linkcode messagesOf}. */
+export const IS_MESSAGE = "task_id = ? AND message LIKE ?";
 
-/** The beginning of such a message, which `intake/admission/conversation.ts` makes, as a pattern. */
-export const ofDelivery = (id: string) => `${JSON.stringify({ delivery_id: id }).slice(0, -1)},%`;
+/**
+ * The messages that a delivery was, in a conversation (`intake/admission/conversation.ts` makes it) or in a
+ * chat (`intake/slack/decide_routing.ts`), as the values that {@linkcode IS_MESSAGE} takes.
+ */
+export async function messagesOf(db: SqlSession, deliveryId: string): Promise<[string, string][]> {
+  const told = await db.all("SELECT task_id FROM deliveries WHERE id = ?", deliveryId);
+  const events = await db.all(
+    "SELECT id, task_id FROM source_events WHERE delivery_id = ?",
+    deliveryId,
+  );
+  const found = [
+    ...told.map((row) => [{ delivery_id: deliveryId }, row] as const),
+    ...events.map((row) => [{ source_event_id: text(row, "id") }, row] as const),
+  ];
+  const messages: [string, string][] = [];
+  for (const [field, row] of found) {
+    const tasks = await withLater(db, text(row, "task_id"));
+    messages.push(...tasks.map((id): [string, string] => [id, beginning(field)]));
+  }
+  return messages;
+}
+
+/** The texts that begin with this field. */
+const beginning = (field: JsonObject) => `${JSON.stringify(field).slice(0, -1)}%`;
+
+/**
+ * Ids of a task, its follow-ups and its retries, and theirs. To be read on its own: as part of another query,
+ * PostgreSQL takes it for so many that it reads the whole inbox.
+ */
+async function withLater(db: SqlSession, taskId: string): Promise<string[]> {
+  const rows = await db.all(
+    `WITH RECURSIVE told(id) AS (SELECT id FROM tasks WHERE id = ?
+       UNION SELECT tasks.id FROM told
+         JOIN tasks ON tasks.parent_id = told.id OR tasks.retry_of = told.id)
+     SELECT id FROM told`,
+    taskId,
+  );
+  return rows.map((row) => text(row, "id"));
+}
 
 function toInboxMessage(row: Row): InboxMessage {
   return {
