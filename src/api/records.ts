@@ -103,7 +103,7 @@ export type TaskRecord = {
   readonly silent_since?: string;
   /** Name and key of its conversation, `NAME/KEY`; there if it belongs to one. */
   readonly conversation?: string;
-  /** How many messages of its inbox no step has read; there if there are any. */
+  /** How many messages to it no step has read; there if there are any. */
   readonly unread?: number;
   /** Name of the node that runs it or has run it last; there where daemons share a database. */
   readonly node?: string;
@@ -233,7 +233,7 @@ export type ConversationRecord = {
   readonly key: string;
   readonly task_id: string;
   readonly task_state: string;
-  /** How many messages of the inbox of that task no step has read. */
+  /** How many messages to that task no step has read. */
   readonly unread: number;
   /** When that task got its last message; `null` if it got none. */
   readonly last_message_at: string | null;

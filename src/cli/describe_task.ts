@@ -122,10 +122,10 @@ export async function describeTask(facts: TaskFacts): Promise<string> {
   ].join("\n");
 }
 
-/** How many messages of its inbox no step has read. */
+/** How many messages to it no step has read. */
 function unreadText(unread: unknown): string {
   if (typeof unread !== "number") return "";
-  return unread === 1 ? "1 message in its inbox" : `${unread} messages in its inbox`;
+  return unread === 1 ? "1 message" : `${unread} messages`;
 }
 
 /** The events that its steps wait for, and which came near. */

@@ -18,7 +18,7 @@ export interface Conversation {
   /** The task that it goes on with: its messages go there, or that task has ended and they start another. */
   readonly taskId: string;
   readonly taskState: TaskState;
-  /** How many messages of the inbox of that task no step has read. */
+  /** How many messages to that task no step has read. */
   readonly unread: number;
   /** When that task got its last message, in milliseconds since the epoch; absent if it got none. */
   readonly lastMessageAt?: number;

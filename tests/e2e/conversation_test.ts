@@ -105,7 +105,7 @@ programTest("who binds a conversation to a task sends its next events there", as
   const described = await daemon.svc(["describe", `task/${other}`]);
   match(
     described.stdout,
-    /\nConversation: +comments\/acme\/site#7\nUnread: +1 message in its inbox\n/,
+    /\nConversation: +comments\/acme\/site#7\nUnread: +1 message\n/,
   );
   const shown = (await daemon.json("get", "task", first)) as Listed;
   deepEqual([shown["conversation"], shown["unread"]], ["comments/acme/site#7", 1]);

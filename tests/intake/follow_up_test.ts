@@ -5,10 +5,11 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
 import { fire } from "../../src/intake/pipeline/fire.ts";
 import { TaskSource } from "../../src/intake/task.ts";
 import type { TaskEnd } from "../../src/store/task_records.ts";
+import { retry } from "../helpers/store_records.ts";
 import { BASE, type SourceRig, sourceRig, triggerOf } from "../rigs/source_rig.ts";
 
 const talking = (name: string, more = "") =>
@@ -161,4 +162,47 @@ Deno.test("a message that comes behind the others while their end is handled is 
   const stored = await rig.store.readDelivery(follow?.deliveryId ?? "");
   equal(JSON.parse(new TextDecoder().decode(stored?.content?.body)).text, "behind");
   deepEqual(await told(rig, follow?.id ?? ""), ["push"]);
+});
+
+Deno.test("what goes over to a retry starts no follow-up, though the end was not handled yet", async () => {
+  await using rig = await sourceRig(TRIGGERS);
+  const first = await start(rig, "begin");
+  for (const [text, trigger] of [["read"], ["push", "pushes"], ["late"]] as const) {
+    await say(rig, text, trigger);
+  }
+  equal(await end(rig, first, { readUpTo: 1, state: "failed" }), "unread");
+  const { id } = await retry(rig.store, 9, 1, { id: rig.host.newId(), of: first });
+  equal((await say(rig, "behind")).taskId, id);
+  await handleEnds(rig);
+  deepEqual(await rig.store.listTaskEnds(9), []);
+  deepEqual(await rig.store.listTasks({ limit: 9, parent: first }), []);
+  deepEqual(await told(rig, id), ["read", "push", "late", "behind"]);
+  // A follow-up that was started first keeps them.
+  await rig.store.claimTasks(9, rig.clock.time);
+  await end(rig, id, { readUpTo: 3, state: "failed" });
+  await handleEnds(rig);
+  const again = await retry(rig.store, 9, 1, { id: rig.host.newId(), of: id });
+  deepEqual(await told(rig, again.id), ["read", "push", "late"]);
+  equal((await rig.store.listTasks({ limit: 9, parent: id })).length, 1);
+});
+
+Deno.test("what a task has not read goes to the one that its conversation was bound to", async () => {
+  await using rig = await sourceRig(TRIGGERS);
+  const first = await start(rig, "begin");
+  await say(rig, "late");
+  const other = await say(rig, "other", "comments", "a/b#2");
+  const loose = await say(rig, "loose", "comments", "");
+  const bound = { project: "default", name: "prs", key: "a/b#1", now: rig.clock.time };
+  await rejects(
+    rig.store.bindConversation({ ...bound, id: rig.host.newId(), taskId: other.taskId ?? "" }),
+    /belongs to the conversation prs\/a\/b#2 already/,
+  );
+  const taskId = loose.taskId ?? "";
+  await rig.store.bindConversation({ ...bound, id: rig.host.newId(), taskId });
+  equal((await say(rig, "next")).taskId, taskId);
+  equal(await end(rig, first), "unread");
+  await handleEnds(rig);
+  await handleEnds(rig);
+  deepEqual(await told(rig, taskId), ["next", "late"]);
+  deepEqual(await rig.store.listTasks({ limit: 9, parent: first }), []);
 });
