@@ -16,6 +16,16 @@
  * @module
  */
 
+import { ANSWERING_FORGES, type ForgeName } from "../base/forge_names.ts";
+import type { NewComment } from "./api/forge.ts";
+import { findNewComment } from "./forges.ts";
+
+/** A new comment that gives an answer, and its forge. */
+export type AnswerComment = NewComment & {
+  readonly forge: ForgeName;
+  readonly given: CommentedAnswer;
+};
+
 /** An answer in a comment. */
 export interface CommentedAnswer {
   readonly answer: "approved" | "rejected";
@@ -38,4 +48,15 @@ export function findAnswer(text: string): CommentedAnswer | undefined {
   if (word === undefined) return undefined;
   const answer = word.toLowerCase() === "approve" ? "approved" : "rejected";
   return { answer, code: code.toLowerCase(), comment: comment.trim() };
+}
+
+/**
+ * The new comment of an event, if it gives an answer on a forge where comments answer approvals. It says
+ * nothing to the task of its conversation.
+ */
+export function findAnswerComment(payload: unknown): AnswerComment | undefined {
+  const comment = findNewComment(payload);
+  if (comment === undefined || !ANSWERING_FORGES.includes(comment.forge)) return undefined;
+  const given = findAnswer(comment.text);
+  return given && { ...comment, given };
 }

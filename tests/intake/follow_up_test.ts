@@ -113,6 +113,34 @@ Deno.test("a cancelled task, and messages that only feed one, start no follow-up
   deepEqual(await rig.store.listTasks({ limit: 9, parent: second }), []);
 });
 
+Deno.test("a comment that answers an approval is told to no task, and starts none", async () => {
+  await using rig = await sourceRig(TRIGGERS);
+  const first = await start(rig, "begin");
+  const comment = async (body: string) =>
+    await fire({
+      trigger: rig.host.triggers.named({ project: "default", trigger: "comments" }),
+      source: "manual",
+      id: rig.host.newId(),
+      payload: {
+        action: "created",
+        pr: "a/b#1",
+        text: body,
+        repository: { full_name: "a/b", html_url: "https://github.com/a/b" },
+        issue: { number: 1, pull_request: {} },
+        comment: { id: 1, user: { login: "mona", id: 7, type: "User" }, body },
+        sender: { login: "mona", id: 7, type: "User" },
+      },
+    }, rig.host);
+  const reason = "a comment that answers an approval is no message of a conversation";
+  const skipped = { outcome: "skipped", reason } as const;
+  deepEqual(await comment("/approve 7f3a91c2"), skipped);
+  equal((await comment("/approve of it")).taskId, first, "one without a code answers nothing");
+  deepEqual(await told(rig, first), ["/approve of it"]);
+  equal(await end(rig, first, { readUpTo: 1 }), true);
+  deepEqual(await comment("/reject 7f3a91c2 too late"), skipped);
+  equal((await rig.store.listTasks({ limit: 9 })).length, 1);
+});
+
 Deno.test("an event without a key belongs to no conversation, and says so", async () => {
   await using rig = await sourceRig(TRIGGERS);
   for (const pr of ["", "x".repeat(1025)]) {

@@ -8,11 +8,9 @@
 import { findPerson } from "../../auth/persons.ts";
 import { defined } from "../../base/defined.ts";
 import { AppError, type ErrorCode } from "../../base/errors.ts";
-import { ANSWERING_FORGES, FORGE_WORDS, type ForgeName } from "../../base/forge_names.ts";
+import { FORGE_WORDS } from "../../base/forge_names.ts";
 import type { Log } from "../../base/log.ts";
-import { type CommentedAnswer, findAnswer } from "../../connections/answer_in_comment.ts";
-import type { NewComment } from "../../connections/api/forge.ts";
-import { findNewComment } from "../../connections/forges.ts";
+import { type AnswerComment, findAnswerComment } from "../../connections/answer_in_comment.ts";
 import type { OwnUsers } from "../../connections/own_users.ts";
 import type { EventReader } from "../../intake/waits/event_looks.ts";
 import type { SeenEvent } from "../../intake/waits/seen_events.ts";
@@ -32,12 +30,6 @@ import {
 } from "./answer_approval.ts";
 import { whatCame } from "./answer_words.ts";
 import { identityAt } from "./forge_user.ts";
-
-/** A new comment that gives an answer, and its forge. */
-type AnswerComment = NewComment & {
-  readonly forge: ForgeName;
-  readonly given: CommentedAnswer;
-};
 
 /** The parts of the daemon that answer by comments. */
 export interface CommentHost extends AnswerHost {
@@ -86,13 +78,11 @@ function commentOf(
 ): AnswerComment | undefined {
   if (delivery.via !== "http" || delivery.detail.unsigned === true) return undefined;
   if (coverage?.payload !== "all") return undefined;
-  const comment = findNewComment(payload);
-  if (comment === undefined || !ANSWERING_FORGES.includes(comment.forge)) return undefined;
-  const given = findAnswer(comment.text);
-  if (given === undefined) return undefined;
+  const comment = findAnswerComment(payload);
+  if (comment === undefined) return undefined;
   // A step can have svc comment, and another daemon may not know yet as which user.
   if (mayHaveMarker(comment.text)) return undefined;
-  return ownUsers.isOwn(comment.userId) ? undefined : { ...comment, given };
+  return ownUsers.isOwn(comment.userId) ? undefined : comment;
 }
 
 async function answer(

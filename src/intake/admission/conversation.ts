@@ -12,6 +12,7 @@ import { AppError } from "../../base/errors.ts";
 import type { Evaluator } from "../../cel/evaluator.ts";
 import type { Scope } from "../../cel/expression.ts";
 import { renderTemplate } from "../../cel/template.ts";
+import { findAnswerComment } from "../../connections/answer_in_comment.ts";
 import { conversationName } from "../../resources/conversation.ts";
 import { MAX_KEY_BYTES } from "../../store/rules/conversation.ts";
 import type { EventConversation } from "../../store/task_records.ts";
@@ -29,6 +30,7 @@ export interface FoundConversation {
 /** The part of an event that its conversation depends on. */
 interface TalkingEvent {
   readonly trigger: ActiveTrigger;
+  readonly payload: unknown;
   readonly delivery: { readonly id: string; readonly receivedAt: number };
   readonly follows?: { readonly taskId: string; readonly position: number };
   readonly depth?: number;
@@ -38,6 +40,8 @@ interface TalkingEvent {
 const MAX_TEXT_BYTES = 65_536;
 
 const NONE: FoundConversation = {};
+
+const ANSWERS = "a comment that answers an approval is no message of a conversation";
 
 /** The conversation of the event at `index` of its delivery. */
 export function conversationOf(
@@ -51,13 +55,15 @@ export function conversationOf(
 }
 
 async function evaluated(
-  { trigger: { resource, conversation }, delivery, follows, depth }: TalkingEvent,
+  { trigger: { resource, conversation }, payload, delivery, follows, depth }: TalkingEvent,
   index: number,
   scope: Scope,
   evaluator: Evaluator,
 ): Promise<FoundConversation> {
   const spec = resource.spec.conversation;
   if (conversation === undefined || spec === undefined) return NONE;
+  // It would be an order to the task that asked, or to a follow-up which asks again.
+  if (findAnswerComment(payload) !== undefined) return { skipped: ANSWERS };
   const result = await evaluator.evaluate(conversation.key, scope);
   const key = result.ok ? keyText(result.value).toWellFormed() : "";
   const why = !result.ok
