@@ -42,7 +42,11 @@ export async function startInStep(
     const times = { startedAt: now, finishedAt: now };
     return { ...base, ...times, state: "failed", reason: asked.message, failure: "error" };
   }
-  const started = await retryInRun(context, () => store.startChildren(asked));
+  const started = await startNext(
+    placed,
+    await retryInRun(context, () => store.startChildren(asked)),
+    context,
+  );
   const { end, openedAt } = started.wait;
   if (end === undefined) {
     const until = dueAtOf(started.wait);
@@ -93,6 +97,32 @@ async function askedFirst(
   };
   const wait = waitOf(placed, part, now, context);
   return { wait, ...childrenOf(starting, first, { catalog, now }) };
+}
+
+/**
+ * Makes the children that are next in a list whose first ones were made before its wait was opened: when
+ * a task begins anew on another node. If those have ended, no end comes any more that would be followed.
+ */
+async function startNext(
+  { step, workflow, ...placed }: ChildStep,
+  started: StartedChildren,
+  context: TaskContext,
+): Promise<StartedChildren> {
+  const { claimed: { task }, host: { store, clock, catalog }, plan } = context;
+  const { wait: { round, end }, children: [child], made } = started;
+  const isSettled = step.forEach === undefined || end !== undefined || made.length > 0;
+  if (isSettled || child === undefined) return started;
+  const found = await retryInRun(context, () => store.findNextChildren(child.id));
+  if (found === undefined) return started;
+  const now = clock.now();
+  const { position } = placed;
+  const starting = { task, plan, step: { ...step, workflow }, position, round };
+  const { project, next, ...place } = found;
+  const asked = {
+    ...childrenOf(starting, next, { catalog, now }),
+    wait: { ...place, project, parts: [], now },
+  };
+  return await retryInRun(context, () => store.startChildren(asked));
 }
 
 function waitOf(

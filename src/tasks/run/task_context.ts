@@ -55,7 +55,10 @@ export interface RunHost extends Core {
     & Pick<TurnStore, "takeTurn" | "endTurn" | "noteLimit" | "saveSession">
     & Pick<BudgetStore, "settleRun">
     & Pick<WaitStore, "openWait" | "endWaits" | "countWaits">
-    & Pick<ChildStore, "startChildren" | "listChildren" | "saveChildOutputs">
+    & Pick<
+      ChildStore,
+      "startChildren" | "findNextChildren" | "listChildren" | "saveChildOutputs"
+    >
     & Pick<TaskQueue, "cancelTask">
     & Pick<TaskStore, "findTasks">;
   /** Holds the secrets that steps refer to. */
