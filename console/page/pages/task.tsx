@@ -147,7 +147,7 @@ function Waits({ task, steps }: { readonly task: string; readonly steps: readonl
         {waiting.map(({ id, plan, record }) => (
           <li key={id}>
             Step <code>{id}</code> <Text value={record?.reason ?? ""} cell />{" "}
-            {plan?.kind === "approval"
+            {plan?.kind === "approval" || record?.reason.startsWith("asks ")
               ? <Link to={["approvals", task, id]} class="button">Answer</Link>
               : plan?.kind === "wait" && (
                 <Command line={`svc task continue ${task} ${id} --reason "…"`} />
