@@ -11,7 +11,7 @@ import type { DeliveryDetail } from "../delivery_records.ts";
 import type { BodyResult } from "../retention_store.ts";
 import { json, number, text } from "./columns.ts";
 import { handOnContent, ofFirst } from "./delete_records.ts";
-import { IS_MESSAGE, messagesOf } from "./inbox.ts";
+import { IS_MESSAGE, messagesOf, tasksTold } from "./inbox.ts";
 import type { SqlSession } from "./session.ts";
 
 /** The conditions under which a body may be deleted. */
@@ -47,20 +47,27 @@ export async function deleteBodies(
   return { deleted, needed };
 }
 
-/** Whether a task or a chat event still needs the body. */
+/**
+ * Whether something still needs the body: a task that it started, one that has it as a message and may start
+ * a follow-up with it, or a chat event.
+ */
 async function isNeeded(db: SqlSession, id: string, before: number): Promise<boolean> {
-  // The lock comes first, so that no retry begins meanwhile: storing one takes this lock, too.
-  await db.all(
-    `SELECT id FROM tasks WHERE delivery_id = ? ORDER BY id ${db.dialect.forUpdate}`,
-    id,
-  );
-  const busy = await db.get(
-    `SELECT 1 FROM tasks WHERE delivery_id = ? AND (finished_at IS NULL OR finished_at >= ?
-       OR EXISTS (SELECT 1 FROM task_ends WHERE task_ends.task_id = tasks.id)) LIMIT 1`,
-    id,
-    before,
-  );
-  if (busy !== undefined) return true;
+  const told = JSON.stringify(await tasksTold(db, id));
+  const tasks = [["delivery_id = ?", id], [
+    "id IN (SELECT value FROM json_each(?))",
+    told,
+  ]] as const;
+  for (const [condition, of] of tasks) {
+    // The lock comes first, so that no retry begins meanwhile: storing one takes this lock, too.
+    await db.all(`SELECT id FROM tasks WHERE ${condition} ORDER BY id ${db.dialect.forUpdate}`, of);
+    const busy = await db.get(
+      `SELECT 1 FROM tasks WHERE ${condition} AND (finished_at IS NULL OR finished_at >= ?
+         OR EXISTS (SELECT 1 FROM task_ends WHERE task_ends.task_id = tasks.id)) LIMIT 1`,
+      of,
+      before,
+    );
+    if (busy !== undefined) return true;
+  }
   const open = await db.get(
     `SELECT 1 FROM source_events AS event WHERE delivery_id = ? AND (state IN ('received', 'routing')
        OR EXISTS (SELECT 1 FROM tasks WHERE tasks.id = event.task_id AND finished_at IS NULL))

@@ -10,7 +10,7 @@ import { checkCascade, checkDeletion, type DoomedTask } from "../rules/deletion.
 import type { SourceEventState } from "../source_event_records.ts";
 import type { TaskState } from "../task_records.ts";
 import { number, text } from "./columns.ts";
-import { IS_MESSAGE, messagesOf } from "./inbox.ts";
+import { IS_MESSAGE, messagesOf, tasksTold } from "./inbox.ts";
 import type { Row, SqlValue } from "./row.ts";
 import type { SqlSession } from "./session.ts";
 
@@ -85,14 +85,10 @@ export async function deletePartsOfDelivery(
   const events = [...own, ...ofTasks];
   // A reply, and an event of a conversation, is also in the inbox of the task that it went to.
   const messages = await messagesOf(db, id);
-  const told: Row[] = [];
-  for (const one of messages) {
-    told.push(...await db.all(`SELECT task_id FROM inbox WHERE ${IS_MESSAGE}`, ...one));
-  }
   const readers = await findTasks(
     db,
     "id IN (SELECT value FROM json_each(?))",
-    JSON.stringify(told.map((row) => text(row, "task_id"))),
+    JSON.stringify(await tasksTold(db, id)),
   );
   await check(db, [...tasks, ...readers], tasks, events);
   const sharing = await db.all("SELECT id FROM deliveries WHERE content_of = ?", id);

@@ -121,27 +121,42 @@ export async function messagesOf(db: SqlSession, deliveryId: string): Promise<[s
   const messages: [string, string][] = [];
   for (const [field, row] of found) {
     const tasks = await withLater(db, text(row, "task_id"));
-    messages.push(...tasks.map((id): [string, string] => [id, beginning(field)]));
+    messages.push(...tasks.map((id): [string, string] => [id, beginningOf(field)]));
   }
   return messages;
 }
 
 /** The texts that begin with this field. */
-const beginning = (field: JsonObject) => `${JSON.stringify(field).slice(0, -1)}%`;
+export const beginningOf = (field: JsonObject) => `${JSON.stringify(field).slice(0, -1)}%`;
+
+/** A task, which may be gone, with its follow-ups and its retries, and theirs: a table by the first value of a query. */
+export const LATER = `later(id) AS (SELECT id FROM tasks WHERE id = ?1
+    UNION SELECT id FROM tasks WHERE parent_id = ?1 UNION SELECT id FROM tasks WHERE retry_of = ?1
+  UNION SELECT tasks.id FROM later
+    JOIN tasks ON tasks.parent_id = later.id OR tasks.retry_of = later.id)`;
 
 /**
- * Ids of a task, its follow-ups and its retries, and theirs. To be read on its own: as part of another query,
+ * Ids of a task, which may be gone, its follow-ups and its retries, and theirs. To be read on its own: as part of another query,
  * PostgreSQL takes it for so many that it reads the whole inbox.
  */
 async function withLater(db: SqlSession, taskId: string): Promise<string[]> {
+  if (taskId === "") return [];
   const rows = await db.all(
-    `WITH RECURSIVE told(id) AS (SELECT id FROM tasks WHERE id = ?
-       UNION SELECT tasks.id FROM told
-         JOIN tasks ON tasks.parent_id = told.id OR tasks.retry_of = told.id)
-     SELECT id FROM told`,
+    `WITH RECURSIVE ${LATER} SELECT id FROM later`,
     taskId,
   );
   return rows.map((row) => text(row, "id"));
+}
+
+/** Ids of the stored tasks that have a delivery as a message. */
+export async function tasksTold(db: SqlSession, deliveryId: string): Promise<string[]> {
+  const told = new Set<string>();
+  for (const one of await messagesOf(db, deliveryId)) {
+    for (const row of await db.all(`SELECT task_id FROM inbox WHERE ${IS_MESSAGE}`, ...one)) {
+      told.add(text(row, "task_id"));
+    }
+  }
+  return [...told];
 }
 
 function toInboxMessage(row: Row): InboxMessage {

@@ -281,6 +281,66 @@ eachStore("who deletes a delivery deletes its message in every inbox", async (st
   deepEqual([await left(1), await left(5), await left(6)], [["2"], [], []]);
 });
 
+eachStore(
+  "the furthest that any step has read counts, in whatever order steps are stored",
+  async (store) => {
+    await accept(store, 1);
+    await store.claimTasks(9, 5);
+    for (const text of ["a", "b", "c"]) await store.addToInbox(taskIdOf(1), { text }, 6);
+    const steps = [3, 1].map((readUpTo, position) => ({
+      position,
+      id: `step${position}`,
+      state: "succeeded" as const,
+      reason: "",
+      readUpTo,
+    }));
+    const ended = { taskId: taskIdOf(1), state: "succeeded", reason: "", now: 90, steps } as const;
+    equal(await store.finishTask(ended), true);
+    equal((await store.findTasks(taskIdOf(1)))[0]?.unread, undefined);
+  },
+);
+
+eachStore(
+  "retention keeps the delivery of a message, and its body, for the task that has it",
+  async (store) => {
+    const said = (n: number) => talk("", { message: { delivery_id: idOf(n), text: `${n}` } });
+    const bodies = async () =>
+      await store.deleteBodies({ ids: [idOf(2), idOf(3)], before: 1e15, now: 99 });
+    const kept = { deleted: 0, needed: [idOf(2), idOf(3)] };
+    await accept(store, 1, said(1));
+    await store.claimTasks(9, 5);
+    for (const n of [2, 3]) await accept(store, n, said(n));
+    deepEqual(await bodies(), kept, "an open task has it");
+    equal(await end(store, 1, 0), "unread");
+    deepEqual(await bodies(), kept, "a follow-up is to start with it");
+    await accept(store, 5, {
+      task: {
+        conversation: {
+          ...said(2).task.conversation,
+          follows: { taskId: taskIdOf(1), position: 0 },
+        },
+      },
+    });
+    await store.forgetTaskEnd(taskIdOf(1), []);
+    equal((await store.pruneTasks({ before: 1e15, limit: 9 })).length, 1);
+    deepEqual(await store.deleteBodies({ ids: [idOf(3)], before: 1e15, now: 99 }), {
+      deleted: 0,
+      needed: [idOf(3)],
+    }, "it has gone over to the follow-up");
+    equal(
+      await store.pruneDeliveries({ before: 1e15, limit: 9 }),
+      2,
+      "the first, and that of the event",
+    );
+    const pruned = await store.pruneRecords({ tasks: [], deliveries: [idOf(3)], before: 1e15 });
+    equal(pruned.deliveries, 0);
+    await store.claimTasks(9, 95);
+    await end(store, 5, 1);
+    equal((await store.pruneTasks({ before: 1e15, limit: 9 })).length, 1);
+    equal(await store.pruneDeliveries({ before: 1e15, limit: 9 }), 2);
+  },
+);
+
 const list = (store: Store, query: Partial<ConversationQuery> = {}) =>
   store.listConversations({ limit: 9, ...query });
 

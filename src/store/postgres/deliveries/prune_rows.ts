@@ -7,6 +7,7 @@
 
 import { number, text } from "../../sql/columns.ts";
 import { taskIdsOf } from "../../sql/deliveries.ts";
+import { tasksTold } from "../../sql/inbox.ts";
 import type { Row } from "../../sql/row.ts";
 import type { Session } from "../database/connections.ts";
 import { positionOf, savePosition } from "../../sql/prune_positions.ts";
@@ -85,6 +86,9 @@ async function findNeeded(db: Session, rows: readonly Row[]): Promise<ReadonlySe
     ids,
   );
   const needed = new Set(named.map((row) => text(row, "id")));
+  for (const id of await findGoneOver(db, tasks.filter((one) => !needed.has(one.id)))) {
+    needed.add(id);
+  }
   const going = new Set(ids.filter((id) => !needed.has(id)));
   const sharing = await db.all(
     "SELECT id, content_of FROM deliveries WHERE content_of = ANY(?)",
@@ -94,4 +98,23 @@ async function findNeeded(db: Session, rows: readonly Row[]): Promise<ReadonlySe
     if (!going.has(text(row, "id"))) needed.add(text(row, "content_of"));
   }
   return needed;
+}
+
+/** Ids of those that were messages to a task that is gone, and have gone over to one that is stored. */
+async function findGoneOver(
+  db: Session,
+  told: readonly { readonly id: string; readonly taskId: string }[],
+): Promise<readonly string[]> {
+  const followed = await db.all(
+    `SELECT DISTINCT id FROM unnest(?::text[], ?::text[]) AS told (id, task_id)
+       WHERE EXISTS (SELECT 1 FROM tasks WHERE parent_id = told.task_id)
+         OR EXISTS (SELECT 1 FROM tasks WHERE retry_of = told.task_id)`,
+    told.map(({ id }) => id),
+    told.map(({ taskId }) => taskId),
+  );
+  const found = [];
+  for (const row of followed) {
+    if ((await tasksTold(db, text(row, "id"))).length > 0) found.push(text(row, "id"));
+  }
+  return found;
 }

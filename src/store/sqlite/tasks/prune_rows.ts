@@ -7,6 +7,7 @@
 
 import { number, text } from "../../sql/columns.ts";
 import { taskIdsOf } from "../../sql/deliveries.ts";
+import { beginningOf, LATER } from "../../sql/inbox.ts";
 import { ENDED_STATES, toRemovedTask } from "../../sql/tasks.ts";
 import type { Database } from "../engine/database.ts";
 import { positionOf, savePosition } from "../../sql/prune_positions.ts";
@@ -255,5 +256,20 @@ function isNeeded(db: Database, row: Row): boolean {
       ) !== undefined ||
     db.get("SELECT 1 FROM source_events WHERE delivery_id = ? LIMIT 1", text(row, "id")) !==
       undefined ||
-    db.get("SELECT 1 FROM deliveries WHERE content_of = ? LIMIT 1", text(row, "id")) !== undefined;
+    db.get("SELECT 1 FROM deliveries WHERE content_of = ? LIMIT 1", text(row, "id")) !==
+      undefined ||
+    hasGoneOver(db, row);
+}
+
+/** Whether the delivery was a message to a task that is gone, and has gone over to one that is stored. */
+function hasGoneOver(db: Database, row: Row): boolean {
+  const like = beginningOf({ delivery_id: text(row, "id") });
+  return taskIdsOf(row).some((id) =>
+    db.get(
+      `WITH RECURSIVE ${LATER} SELECT 1 FROM later JOIN inbox ON task_id = later.id
+         WHERE message LIKE ?2 LIMIT 1`,
+      id,
+      like,
+    ) !== undefined
+  );
 }
