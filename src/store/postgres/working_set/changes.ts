@@ -86,6 +86,12 @@ export class Changes {
     tasks.set(id, Object.assign({ id }, tasks.get(id), columns));
   }
 
+  /** Changes a column of a task to this number, unless the batch has made it higher. */
+  raiseTask(id: string, column: string, to: number): void {
+    const known = (this.#tasks.get(id) ?? this.#updates.get(id))?.[column];
+    this.updateTask(id, { [column]: Math.max(to, Number(known ?? 0)) });
+  }
+
   /** Changes columns of a task, and its payload. */
   updatePayload(id: string, columns: Columns, payload: Uint8Array | undefined): void {
     const none = { payload_from: undefined, payload_length: undefined };

@@ -291,7 +291,7 @@ export class WorkingTasks implements TaskRows {
     });
     const { readUpTo } = step;
     if (readUpTo === undefined) return;
-    this.changes.updateTask(taskId, { read_up_to: readUpTo });
+    this.changes.raiseTask(taskId, "read_up_to", readUpTo);
     const task = this.tasks.peek(taskId);
     if (task === undefined || task.inbox.readUpTo >= readUpTo) return;
     this.tasks.change(task, { inbox: { ...task.inbox, readUpTo } });
