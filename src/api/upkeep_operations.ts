@@ -99,6 +99,39 @@ export interface Rekeyed {
   readonly other_nodes: readonly string[];
 }
 
+/** The result of a move to PostgreSQL; the command line does it itself, with no daemon running. */
+export interface Moved {
+  /** The PostgreSQL: its name and its server. */
+  readonly database: string;
+  /** The file, as it was named before. */
+  readonly file: string;
+  /** Where the file is now; `null` when only looked at. */
+  readonly kept: string | null;
+  /** Name of the node that the data directory is now. */
+  readonly node: string;
+  readonly dry_run: boolean;
+  /** Whether this only ended an earlier move, which was killed at its very end. */
+  readonly finished: boolean;
+  /** Bytes of the file. */
+  readonly bytes: number;
+  /** Number of rows by table; tables without rows are left out. */
+  readonly rows: Readonly<Record<string, number>>;
+  readonly logs: number;
+  readonly log_bytes: number;
+  /** Tasks with a step of which PostgreSQL does not keep all output; a hundred at most. */
+  readonly cut_logs: readonly string[];
+  /** Tables with texts that PostgreSQL cannot store as they are, and the number of rows. */
+  readonly replaced_texts: readonly {
+    readonly table: string;
+    readonly nul: number;
+    readonly half_surrogates: number;
+  }[];
+  /** Tasks that were compared record by record. */
+  readonly compared_tasks: number;
+  /** How long it took, or after a look how long it may take. */
+  readonly seconds: number;
+}
+
 /** The result of a vacuum. */
 export interface Vacuum {
   /** Bytes returned to the file system. */

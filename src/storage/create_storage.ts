@@ -13,12 +13,11 @@ import type { NewId } from "../base/ids.ts";
 import type { Resource } from "../resources/resource.ts";
 import { readKeyFile, type Sealed } from "../secrets/key_file.ts";
 import { keyIdOf } from "../secrets/keyring.ts";
-import { holdsPassword } from "../store/postgres/database/database_url.ts";
 import { createDatabase, findSecretStores, isComplete } from "../store/sqlite/create_database.ts";
 import {
   addressOf,
   findSharedDatabase,
-  refuseOtherAddress,
+  refuseAddress,
   type SharedDatabase,
   writeSharedDatabase,
 } from "./shared_database.ts";
@@ -78,13 +77,7 @@ export async function planStorage(dir: DataDir, options: NewStorage): Promise<Pl
   const { shared, env } = options;
   const known = findSharedDatabase(dir);
   if (known === undefined && shared === undefined) return inFile(dir, options);
-  if (shared !== undefined && holdsPassword(shared.url)) {
-    throw new AppError(
-      "refused",
-      "The address of the database holds a password, and other users of this machine can read " +
-        "command lines: write it into ~/.pgpass, or set SVC_DATABASE_URL to the whole address",
-    );
-  }
+  if (shared !== undefined) refuseAddress(shared.url, env, "--database");
   if (shared !== undefined && known !== undefined && known.url !== shared.url) {
     throw new AppError(
       "refused",
@@ -94,10 +87,9 @@ export async function planStorage(dir: DataDir, options: NewStorage): Promise<Pl
   if (shared !== undefined && await isThere(dir.database)) {
     throw new AppError(
       "refused",
-      `This data directory has a database in a file, "${dir.database}", which cannot be moved to PostgreSQL: give another --data-dir`,
+      `This data directory has a database in a file, "${dir.database}", which "svc db move" moves to PostgreSQL: run that, or give another --data-dir`,
     );
   }
-  if (shared !== undefined) refuseOtherAddress(shared.url, env);
   const node = known?.node ?? { id: options.newId(), name: shared?.name ?? "" };
   const url = known?.url ?? shared?.url ?? "";
   return inPostgres(dir, { ...options, isKnown: known !== undefined, database: { url, node } });

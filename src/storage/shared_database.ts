@@ -11,7 +11,7 @@ import { AppError } from "../base/errors.ts";
 import { fileFault } from "../base/file_fault.ts";
 import { isJsonObject } from "../base/json.ts";
 import { readRegularText } from "../base/regular_file.ts";
-import { nameOf } from "../store/postgres/database/database_url.ts";
+import { holdsPassword, nameOf } from "../store/postgres/database/database_url.ts";
 import { toAddress } from "../store/postgres/database/driver_config.ts";
 
 /** A database that several daemons share. */
@@ -38,22 +38,30 @@ export function addressOf(stored: string, env: (name: string) => string | undefi
 }
 
 /**
- * Refuses a variable that names another database than `--database`: it may add a password, or another
- * user, and no more.
+ * Refuses an address with a password, and a variable that names another database than `option`: it may
+ * add a password, or another user, and no more.
  *
  * @throws {AppError} `refused`.
  */
-export function refuseOtherAddress(
+export function refuseAddress(
   named: string,
   env: (name: string) => string | undefined,
+  option: "--database" | "--to",
 ): void {
-  const [option, variable] = [named, addressOf(named, env)].map((url) =>
+  if (holdsPassword(named)) {
+    throw new AppError(
+      "refused",
+      "The address of the database holds a password, and other users of this machine can read " +
+        "command lines: write it into ~/.pgpass, or set SVC_DATABASE_URL to the whole address",
+    );
+  }
+  const [given, variable] = [named, addressOf(named, env)].map((url) =>
     nameOf(toAddress(url, env))
   );
-  if (option === variable) return;
+  if (given === variable) return;
   throw new AppError(
     "refused",
-    `--database names ${option}, and ${URL_VARIABLE}, which wins, names ${variable}: unset it, or ` +
+    `${option} names ${given}, and ${URL_VARIABLE}, which wins, names ${variable}: unset it, or ` +
       "name the same database in both",
   );
 }

@@ -8,6 +8,7 @@
 import type {
   Backup,
   Check,
+  Moved,
   Rekeyed,
   Restored,
   UpkeepLine,
@@ -26,6 +27,7 @@ import {
   type CheckRequest,
   type OwnCheckRequest,
 } from "./check.ts";
+import { move, type MoveHost, type MoveRequest } from "./move.ts";
 import { rekey, type RekeyHost, type RekeyRequest } from "./rekey.ts";
 import { restore, type RestoreHost, type RestoreRequest } from "./restore.ts";
 import type { TriggerUsage } from "../store/usage.ts";
@@ -109,6 +111,30 @@ export function rekeyLines(request: RekeyRequest, host: RekeyHost): UpkeepLines<
     former_key_file: done.changed?.kept ?? null,
     changed_at: done.changed === undefined ? null : rfc3339(done.changed.since),
     other_nodes: done.otherNodes,
+  }));
+}
+
+/** Moves the database to PostgreSQL, in lines. */
+export function moveLines(request: MoveRequest, host: MoveHost): UpkeepLines<Moved> {
+  return lines(move(request, host), (done) => ({
+    database: done.database,
+    file: done.file,
+    kept: done.kept ?? null,
+    node: done.node,
+    dry_run: done.dryRun,
+    finished: done.finished,
+    bytes: done.bytes,
+    rows: done.rows,
+    logs: done.logs.logs,
+    log_bytes: done.logs.bytes,
+    cut_logs: done.logs.cut,
+    replaced_texts: done.texts.map(({ table, nul, halves }) => ({
+      table,
+      nul,
+      half_surrogates: halves,
+    })),
+    compared_tasks: done.compared,
+    seconds: done.seconds,
   }));
 }
 

@@ -10,6 +10,7 @@ import type { DataDir } from "../base/data_dir.ts";
 import { bytesOnDisk, findDiskSpace } from "../base/disk_space.ts";
 import { namesIn } from "../base/names_in.ts";
 import { BEFORE_MIGRATION } from "../storage/copy_before_migration.ts";
+import { MOVED_FILE } from "../storage/moved_storage.ts";
 import { measureSharedUsage } from "../storage/inspect_shared_database.ts";
 import type { Progress } from "../store/maintenance.ts";
 import { measureWholeFile } from "../store/sqlite/maintenance/run_job.ts";
@@ -152,7 +153,7 @@ async function* measureDirectory(
 function kindOf(path: string, dirs: DataDir): EntryKind {
   const directory = GROWING.find((name) => dirs[name] === path);
   if (directory !== undefined) return directory;
-  const isOld = [".before-restore-", BEFORE_MIGRATION]
+  const isOld = [".before-restore-", BEFORE_MIGRATION, MOVED_FILE]
     .some((suffix) => path.startsWith(`${dirs.database}${suffix}`));
   if (isOld) return "old_database";
   return isDatabaseFile(path) ? "backup" : "other";

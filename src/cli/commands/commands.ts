@@ -224,6 +224,7 @@ const ROWS: readonly Row[] = [
   ["db backup", "back up the database, also while the daemon runs", () => import("./db_backup.ts")],
   ["db check", "check the database or a backup for damage", () => import("./db_check.ts")],
   ["db restore", "replace the database with a backup", () => import("./db_restore.ts")],
+  ["db move", "move the database to PostgreSQL", () => import("./db_move.ts")],
   ["db rekey", "replace the encryption key of the secrets", () => import("./db_rekey.ts")],
   ["db usage", "show what uses the disk", () => import("./db_usage.ts")],
   ["db vacuum", "return unused space to the file system", () => import("./db_vacuum.ts")],

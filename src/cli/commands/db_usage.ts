@@ -95,7 +95,7 @@ const NOTES: { readonly [Kind in Usage["entries"][number]["kind"]]?: string } = 
   worktrees: "directories of tasks",
   copies: "directories of tasks",
   sessions: "home directories of agents",
-  old_database: "kept by svc db restore or a migration",
+  old_database: "kept by a restore, a migration or a move",
   backup: "a backup",
 };
 

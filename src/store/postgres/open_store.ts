@@ -18,6 +18,7 @@ import { BATCHED, type Batched } from "./batched.ts";
 import { checkServer } from "./database/check_server.ts";
 import { Connections, type ConnectOptions } from "./database/connections.ts";
 import { migrate, refuseOtherKey } from "./database/migrate.ts";
+import { endOwnMove } from "./database/moving.ts";
 import { JobQueue } from "./jobs/job_queue.ts";
 import { Batcher } from "./batcher.ts";
 import { addBlocks, type NewBlocks } from "./logs/log_rows.ts";
@@ -91,6 +92,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
   const warning = await checkServer(connections, clock);
   if (warning !== undefined) options.onWarning?.(warning);
   const isOwner = await migrate(connections, options);
+  if (isOwner) await connections.use(endOwnMove);
   const names = [owner.node, name, ...labels];
   const jobs = opened.use(await JobQueue.open(connections, { leaseMs, names, isOwner }));
   const claims = new Claims(owner, (taskIds) => listener.onClaimsLost?.(taskIds));

@@ -50,3 +50,10 @@ export function jobActions(before: JobState, after: JobState): JobActions {
     add: (before.job === "none" && after.job === "ready") || isPlacedAnew,
   };
 }
+
+/** The nodes that the workspace of a plan names, as JSON; most name none. */
+export function nodesOf(plan: string): string | undefined {
+  if (!plan.includes('"nodes":')) return undefined;
+  const { workspace } = JSON.parse(plan) as { workspace?: { nodes?: readonly string[] } };
+  return workspace?.nodes && JSON.stringify(workspace.nodes);
+}

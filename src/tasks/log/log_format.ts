@@ -8,6 +8,7 @@
 import { findBase64, findText, toBase64, utf8 } from "../../base/bytes.ts";
 import type { OutputStream } from "../../shell/run_shell.ts";
 
+/** The line feed. */
 export const LINE_BREAK = 10;
 
 /**

@@ -83,8 +83,8 @@ async function ofEach<T>(
   return [withoutNodes(one), withoutNodes(other)];
 }
 
-/** Without the nodes of tasks, which only a store of several daemons tells. */
-function withoutNodes<T>(value: T): T {
+/** A value without the nodes of tasks, which only a store of several daemons tells. */
+export function withoutNodes<T>(value: T): T {
   if (Array.isArray(value)) return value.map(withoutNodes) as T;
   if (value instanceof Map) return withoutNodes([...value]) as T;
   if (value === null || typeof value !== "object" || value instanceof Uint8Array) return value;
@@ -95,7 +95,7 @@ function withoutNodes<T>(value: T): T {
 }
 
 /** An answer; of a refusal what it says, of a fault only that there is one. */
-async function answer(store: Store, { method, args: given }: Call): Promise<unknown> {
+export async function answer(store: Store, { method, args: given }: Call): Promise<unknown> {
   const args = structuredClone(given); // long parts of messages are handed over
   const call = store[method] as (...args: readonly unknown[]) => Promise<unknown>;
   try {
@@ -127,7 +127,8 @@ function holdings(both: Both): Promise<[unknown, unknown]> {
   return ofEach(both, ({ store }) => holding(store));
 }
 
-async function holding(store: Store): Promise<unknown> {
+/** Everything that a store holds. */
+export async function holding(store: Store): Promise<unknown> {
   const all = { limit: 9999 };
   const tasks = await store.listTasks(all);
   const deliveries = await store.listDeliveries(all);

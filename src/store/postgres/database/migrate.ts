@@ -11,6 +11,7 @@ import { FACTS } from "../functions/facts.ts";
 import { JOB_FUNCTIONS } from "../functions/job_functions.ts";
 import { WRITE } from "../functions/write.ts";
 import type { Connections, Session } from "./connections.ts";
+import { readMove, refuseMove } from "./moving.ts";
 import { ABOUT, migrationsAfter, SCHEMA_VERSION } from "./migrations.ts";
 
 /**
@@ -94,9 +95,16 @@ async function ownsSchema(db: Session): Promise<boolean> {
   return row?.["is_owner"] !== 0;
 }
 
-/** Reads the row of `svc.about`; an empty database counts as version 0. */
+/**
+ * Reads the row of `svc.about`; an empty database counts as version 0.
+ *
+ * @throws {AppError} `refused` while a move into it has not ended.
+ */
 export async function readAbout(db: Session): Promise<About> {
-  const there = await db.get("SELECT to_regclass('svc.about') IS NOT NULL AS is_there");
+  const there = await db.get(
+    "SELECT to_regclass('svc.about') IS NOT NULL AS is_there, to_regclass('svc.moving') IS NOT NULL AS is_moving",
+  );
+  if (there?.["is_moving"]) refuseMove(await readMove(db), db.owner.node);
   const row = there?.["is_there"] ? await db.get("SELECT * FROM svc.about") : undefined;
   if (row === undefined) return { version: 0, functions: "", key: "" };
   return {

@@ -8,6 +8,7 @@
  * @module
  */
 
+import type { TablesOf } from "../../sql/tables_of.ts";
 import { MIGRATIONS_0_2 } from "./migrations_0_2.ts";
 
 /** Makes the table that tells of the others. */
@@ -16,7 +17,7 @@ export const ABOUT = `
   CREATE TABLE IF NOT EXISTS svc.about (
     version bigint NOT NULL, functions text NOT NULL, key_id text NOT NULL)`;
 
-const MIGRATIONS: readonly string[] = [
+const MIGRATIONS = [
   ...MIGRATIONS_0_2,
   `
   -- Its arguments are others now.
@@ -220,10 +221,13 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE spend ADD COLUMN refused TEXT;
   ALTER TABLE turns ADD COLUMN asks TEXT;
   `,
-];
+] as const;
+
+/** A table that some migration makes. */
+export type PostgresTable = TablesOf<(typeof MIGRATIONS)[number]>;
 
 /** The version of the schema this program writes. */
-export const SCHEMA_VERSION = MIGRATIONS.length;
+export const SCHEMA_VERSION: number = MIGRATIONS.length;
 
 /** The statements of the migrations after `version`, each with the version that it leads to. */
 export function migrationsAfter(

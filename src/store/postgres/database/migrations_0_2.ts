@@ -6,7 +6,7 @@
  */
 
 /** The steps up to 0.2.0, in their order. */
-export const MIGRATIONS_0_2: readonly string[] = [
+export const MIGRATIONS_0_2 = [
   `
   CREATE TABLE resources (
     kind TEXT NOT NULL, project TEXT NOT NULL, name TEXT NOT NULL,
@@ -270,4 +270,4 @@ export const MIGRATIONS_0_2: readonly string[] = [
   ALTER TABLE tasks RENAME COLUMN held TO readiness;
   ALTER INDEX outbox_waiting RENAME TO outbox_pending;
   `,
-];
+] as const;

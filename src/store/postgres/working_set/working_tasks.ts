@@ -12,6 +12,7 @@ import { debounceDigest } from "../../rules/keys.ts";
 import type { GroupLimit, TaskLimits } from "../../rules/limits.ts";
 import type { Found } from "../../rules/needs.ts";
 import type { ParkDecision } from "../../rules/parking.ts";
+import { nodesOf } from "../../rules/placement.ts";
 import { placeOf } from "../../../resources/priority.ts";
 import type { Readiness } from "../../rules/readiness.ts";
 import { textOfConversation } from "../../sql/conversations.ts";
@@ -300,13 +301,6 @@ export class WorkingTasks implements TaskRows {
   #usePlan({ hash, json }: { readonly hash: string; readonly json: string }): void {
     this.changes.put("plans", hash, { hash, plan: json, nodes: nodesOf(json) });
   }
-}
-
-/** The nodes that the workspace of a plan names, as JSON; most name none. */
-function nodesOf(plan: string): string | undefined {
-  if (!plan.includes('"nodes":')) return undefined;
-  const { workspace } = JSON.parse(plan) as { workspace?: { nodes?: readonly string[] } };
-  return workspace?.nodes && JSON.stringify(workspace.nodes);
 }
 
 /** The columns of a task that come from its event, without the payload. */

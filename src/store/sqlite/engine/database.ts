@@ -120,6 +120,11 @@ export class Database implements SqlSession, Disposable {
     return this.#prepare(sql).all(...values as SQLInputValue[]) as Row[];
   }
 
+  /** Every row of a query, one after the other: not all of them are in memory. */
+  each(sql: string, ...values: SqlValue[]): Iterable<Row> {
+    return this.#db.prepare(sql).iterate(...values as SQLInputValue[]) as Iterable<Row>;
+  }
+
   /** Number of rows that {@linkcode run} has changed. */
   get changes(): number {
     return this.#changes;

@@ -6,9 +6,10 @@
  */
 
 import type { Database } from "./database.ts";
+import type { TablesOf } from "../../sql/tables_of.ts";
 import { MIGRATIONS_0_2 } from "./migrations_0_2.ts";
 
-const MIGRATIONS: readonly string[] = [
+const MIGRATIONS = [
   ...MIGRATIONS_0_2,
   `
   -- The kind of failure of a step that failed.
@@ -196,10 +197,13 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE spend ADD COLUMN refused TEXT;
   ALTER TABLE turns ADD COLUMN asks TEXT;
   `,
-];
+] as const;
+
+/** A table that some migration makes. */
+export type SqliteTable = TablesOf<(typeof MIGRATIONS)[number]>;
 
 /** The version of the schema this program writes. */
-export const SCHEMA_VERSION = MIGRATIONS.length;
+export const SCHEMA_VERSION: number = MIGRATIONS.length;
 
 /** Migrates the open database up to a version, all steps in one transaction. */
 export function migrate(db: Database, upTo: number = SCHEMA_VERSION): void {

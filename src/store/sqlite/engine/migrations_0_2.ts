@@ -6,7 +6,7 @@
  */
 
 /** The steps up to 0.2.0, in their order. */
-export const MIGRATIONS_0_2: readonly string[] = [
+export const MIGRATIONS_0_2 = [
   `
   CREATE TABLE resources (
     kind TEXT NOT NULL, project TEXT NOT NULL, name TEXT NOT NULL,
@@ -284,4 +284,4 @@ export const MIGRATIONS_0_2: readonly string[] = [
   CREATE INDEX outbox_pending ON outbox (project, connection, kind, target)
     WHERE state = 'pending';
   `,
-];
+] as const;

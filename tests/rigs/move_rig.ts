@@ -1,0 +1,74 @@
+/**
+ * A data directory whose database moves into a PostgreSQL of its own.
+ *
+ * @module
+ */
+
+import { keyIdOf } from "../../src/secrets/keyring.ts";
+import { readKeyFile } from "../../src/secrets/key_file.ts";
+import { findSharedDatabase } from "../../src/storage/shared_database.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { Connections, type Session } from "../../src/store/postgres/database/connections.ts";
+import { openPostgresStore, type PostgresStore } from "../../src/store/postgres/open_store.ts";
+import { move, type MoveHost, type MoveRequest, type MoveResult } from "../../src/upkeep/move.ts";
+import { createTestDatabase } from "../helpers/postgres.ts";
+import { type UpkeepRig, upkeepRig } from "./upkeep_rig.ts";
+
+const env = (name: string) => Deno.env.get(`MOVE_TEST_${name}`);
+
+export interface MoveRig extends UpkeepRig {
+  /** Address of the target. */
+  readonly url: string;
+  /** Moves; `beforeStep` is called at each report of progress, with their number. */
+  move(
+    request?: Partial<MoveRequest> & Pick<MoveHost, "onPhase">,
+    beforeStep?: (step: number) => void | Promise<void>,
+  ): Promise<MoveResult>;
+  /** Opens the store in PostgreSQL, as the daemon of the data directory does. */
+  openMoved(): Promise<PostgresStore>;
+  /** Runs statements in the target. */
+  inTarget<T>(work: (db: Session) => Promise<T>): Promise<T>;
+}
+
+/** A data directory with a file, and an empty target. */
+export async function moveRig(tasks = 3): Promise<MoveRig> {
+  await using opening = new AsyncDisposableStack();
+  const rig = opening.use(await upkeepRig(tasks));
+  const { url } = opening.use(await createTestDatabase());
+  await Deno.mkdir(rig.dirs.logs, { recursive: true });
+  const all = opening.move();
+  const { dirs } = rig;
+  return {
+    ...rig,
+    url,
+    async move({ onPhase = () => {}, ...request } = {}, beforeStep = () => {}) {
+      const host = { dirs, clock: systemClock, env, machine: "tests", onPhase };
+      const work = move({ url, node: "one", dryRun: false, again: false, ...request }, host);
+      try {
+        for (let step = 0;; step++) {
+          const made = await work.next();
+          if (made.done === true) return made.value;
+          await beforeStep(step);
+        }
+      } finally {
+        await work.return(undefined as never);
+      }
+    },
+    async openMoved() {
+      const shared = findSharedDatabase(dirs);
+      if (shared === undefined) throw new Error("it has not moved");
+      return await openPostgresStore({
+        url: shared.url,
+        owner: { node: shared.node.id, run: crypto.randomUUID() },
+        name: shared.node.name,
+        clock: systemClock,
+        keyId: await keyIdOf(await readKeyFile(dirs.secretKey)),
+      });
+    },
+    async inTarget(work) {
+      await using connections = new Connections({ url, owner: { node: "t", run: "t" }, max: 1 });
+      return await connections.use(work);
+    },
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}

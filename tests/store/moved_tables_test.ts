@@ -1,0 +1,125 @@
+/**
+ * The registry of `svc db move` has every column of both databases: a new one that nobody thought of
+ * would be left behind.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual } from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import { isNumbered, type MovedTable } from "../../src/store/sql/moving/moved_table.ts";
+import { MADE_TABLES, MOVED, MOVED_TABLES } from "../../src/store/sql/moving/moved_tables.ts";
+import { RowSums } from "../../src/store/sql/moving/row_sums.ts";
+import { createDatabase } from "../../src/store/sqlite/create_database.ts";
+import { Connections } from "../../src/store/postgres/database/connections.ts";
+import { createTestDatabase, postgresTest } from "../helpers/postgres.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
+
+/** Columns with their types, by table. */
+type Schema = ReadonlyMap<string, Readonly<Record<string, string>>>;
+
+const byTable = (rows: readonly Record<string, unknown>[]): Schema =>
+  new Map(
+    [...Map.groupBy(rows, ({ name }) => String(name))].map(([name, columns]) => [
+      name,
+      Object.fromEntries(columns.map((row) => [String(row["column"]), String(row["type"])])),
+    ]),
+  );
+
+async function schemaOfFile(): Promise<Schema> {
+  await using temp = await tempDir();
+  await createDatabase(`${temp.path}/svc.db`, []);
+  using db = new DatabaseSync(`${temp.path}/svc.db`);
+  return byTable(
+    db.prepare(
+      `SELECT tables.name, columns.name AS "column", columns.type FROM sqlite_schema AS tables,
+         pragma_table_info(tables.name) AS columns
+       WHERE tables.type = 'table' AND tables.name NOT LIKE 'sqlite_%'`,
+    ).all(),
+  );
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  TEXT: "text",
+  INTEGER: "int",
+  REAL: "real",
+  BLOB: "bytes",
+  text: "text",
+  bigint: "int",
+  "double precision": "real",
+  bytea: "bytes",
+};
+
+/** The columns of a schema that a table takes, with the types by which it takes them. */
+const taken = ({ columns }: MovedTable, there: Readonly<Record<string, string>> = {}) =>
+  Object.entries(columns).filter(([name]) => name in there).toSorted();
+
+const typed = (columns: Readonly<Record<string, string>> = {}, except: readonly string[] = []) =>
+  Object.entries(columns).filter(([name]) => !except.includes(name))
+    .map(([name, type]) => [name, TYPES[type]]).toSorted();
+
+Deno.test("a move takes every column of a file, or says that it is dropped", async () => {
+  const schema = await schemaOfFile();
+  deepEqual([...schema.keys()].toSorted(), Object.keys(MOVED_TABLES).toSorted());
+  for (const [name, table] of MOVED) {
+    const there = schema.get(name);
+    deepEqual(taken(table, there), typed(there, table.dropped), name);
+    for (const column of Object.keys(table.columns)) {
+      deepEqual(column in (there ?? {}) || column in (table.from ?? {}), true, `${name}.${column}`);
+    }
+  }
+});
+
+/** Which node handles the end of a task now; none does after a move. */
+const RESERVATION = ["node", "reserved_until"];
+
+postgresTest("a move writes every column of PostgreSQL, by its type", async () => {
+  await using database = await createTestDatabase();
+  const owner = { node: "t", run: "t" };
+  await using connections = new Connections({ url: database.url, owner, max: 1 });
+  const columns = await connections.use((db) =>
+    db.all(
+      `SELECT table_name AS name, column_name AS column, data_type AS type, is_identity
+       FROM information_schema.columns WHERE table_schema = 'svc' AND table_name <> 'about'`,
+    )
+  );
+  const schema = byTable(columns);
+  const made = new Set(Object.keys(MADE_TABLES));
+  deepEqual(
+    [...schema.keys()].filter((name) => !made.has(name)).toSorted(),
+    Object.keys(MOVED_TABLES).filter((name) => name !== "plan_uses").toSorted(),
+  );
+  for (const [name, table] of MOVED) {
+    deepEqual(
+      Object.entries(table.columns).toSorted(),
+      typed(schema.get(name), name === "task_ends" ? RESERVATION : []),
+      name,
+    );
+  }
+  deepEqual(
+    columns.filter((row) => row["is_identity"] === "YES").map(({ name }) => name).toSorted(),
+    MOVED.filter(([, table]) => isNumbered(table)).map(([name]) => name).toSorted(),
+  );
+}, { isLong: false });
+
+Deno.test("the sum of a table tells a changed, a missing and a doubled row, in any order", () => {
+  const sum = (...rows: readonly (readonly [string, number | null, Uint8Array?])[]) => {
+    const sums = new RowSums(["id", "n", "body"]);
+    for (const [id, n, body = null] of rows) sums.add({ id, n, body });
+    return `${sums.total.rows} ${sums.total.sum}`;
+  };
+  const bytes = new Uint8Array([1, 2, 3]);
+  const whole = sum(["a", 1], ["b", null, bytes]);
+  deepEqual(sum(["b", null, bytes], ["a", 1]), whole);
+  const others = [
+    sum(["a", 1]),
+    sum(["a", 1], ["a", 1]),
+    sum(["a", 1], ["b", 0, bytes]),
+    sum(["a", 1], ["b", null]),
+    sum(["a", 1], ["b", null, new Uint8Array([1, 2, 4])]),
+    sum(["a", 1], ["b", null, bytes], ["b", null, bytes]),
+    sum(["b", 1], ["a", null, bytes]),
+    sum(),
+  ];
+  deepEqual(new Set([whole, ...others]).size, others.length + 1);
+});
