@@ -89,7 +89,10 @@ twoDaemonsTest(
     deepEqual(there.take(), told);
     await store.addToInbox(taskIdOf(1), { text: "x" }, 5);
     await there.heard("inboxFilled");
-    deepEqual(there.take(), [["inboxFilled", { taskId: taskIdOf(1) }]]);
+    deepEqual(there.take(), [
+      ["recordsChanged", { record: "task", id: taskIdOf(1) }],
+      ["inboxFilled", { taskId: taskIdOf(1) }],
+    ]);
     here.events.publish("logWritten", { taskId: "T" });
     await there.heard("logWritten");
     there.events.publish("resourcesStored", undefined);
@@ -97,6 +100,7 @@ twoDaemonsTest(
     const [first, second, ...rest] = here.take();
     deepEqual([first, second], told, "its own, once");
     deepEqual(rest.map(([name]) => name), [
+      "recordsChanged",
       "inboxFilled",
       "logWritten",
       "resourcesStored",
