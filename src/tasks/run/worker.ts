@@ -12,7 +12,7 @@ import { AppError, findNotNow } from "../../base/errors.ts";
 import type { CancelResult, ClaimedTask, Task, TaskNames } from "../../store/task_records.ts";
 import type { TaskQueue } from "../../store/task_store.ts";
 import type { TurnStore } from "../../store/turn_store.ts";
-import { mayHaveTurns } from "../plan.ts";
+import { mayHaveChildren, mayHaveTurns } from "../plan.ts";
 import { INTERRUPTED, runTask } from "./run_task.ts";
 import type { RunHost, RunSignals, TaskResult } from "./task_context.ts";
 import { announceEnd } from "./announce_end.ts";
@@ -346,9 +346,9 @@ class Worker implements TaskWorker {
     this.kick(); // so the store gets the claim with the end, which makes place for the next task
   }
 
-  /** The claim that goes with the end of a run comes too early where turns had to end first. */
+  /** The claim that goes with the end of a run comes too early where turns or children had to end first. */
   #kickAfter({ plan }: ClaimedTask): void {
-    if (mayHaveTurns(plan)) this.kick();
+    if (mayHaveTurns(plan) || mayHaveChildren(plan)) this.kick();
   }
 
   /** Claims nothing for a while, longer each time, because each task needs what the machine lacks. */
