@@ -18,6 +18,7 @@ import { startSources } from "../intake/sources.ts";
 import type { WebhookHost } from "../intake/webhook.ts";
 import type { PluginHost } from "../plugins/run_plugin.ts";
 import { Planner } from "../tasks/plan.ts";
+import { AbandonedChildren } from "../tasks/run/abandoned_children.ts";
 import { ChildEnds } from "../tasks/run/child_ends.ts";
 import type { DaemonConfig } from "./config.ts";
 import type { Execution } from "./execution.ts";
@@ -63,6 +64,7 @@ export function openIntake(
   const answering = { ...state, outbox, startAudited };
   busy.use(new SlackRouter({ ...pipeline, inboxes, answerClick: answerByClick(answering) }));
   const sockets = busy.use(new SlackSockets(pipeline));
+  busy.use(new AbandonedChildren(state));
   const children = busy.use(new ChildEnds(state));
   busy.use(startSources({
     ...pipeline,

@@ -82,7 +82,22 @@ export interface ChildQuery {
   readonly position?: number;
   /** Number of the round; of any round when absent. */
   readonly round?: number;
+  /** Only those whose end is not noted yet. */
+  readonly isOpen?: boolean;
   readonly limit: number;
+}
+
+/** A child for which nothing waits any more, though it has not ended. */
+export interface AbandonedChild extends WaitPlace {
+  /** Id of the child. */
+  readonly id: string;
+}
+
+/** Children for which nothing waits any more. */
+export interface AbandonedChildren {
+  readonly children: readonly AbandonedChild[];
+  /** When the time of a step will be over that waits for children; absent if none does. */
+  readonly nextAt?: number;
 }
 
 /** What the end of a child has brought about. */

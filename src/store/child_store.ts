@@ -5,6 +5,7 @@
  */
 
 import type {
+  AbandonedChildren,
   AskedChildren,
   Child,
   ChildEnd,
@@ -34,4 +35,9 @@ export interface ChildStore {
   endChild(taskId: string, now: number): Promise<ChildEnd | undefined>;
   /** Ids of children that have ended or are gone, of which the task above was not told. */
   listLostChildren(limit: number): Promise<string[]>;
+  /**
+   * Children that go on though nobody has asked them to stop, while the task above has ended or is to be
+   * stopped, or the time of its step is over.
+   */
+  listAbandonedChildren(now: number, limit: number): Promise<AbandonedChildren>;
 }

@@ -249,6 +249,7 @@ const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall<Events
   findNextChildren: "read",
   listChildren: "read",
   listLostChildren: "read",
+  listAbandonedChildren: "read",
   saveChildOutputs: changesNothing,
   listApprovals: "read",
   findApproval: "read",

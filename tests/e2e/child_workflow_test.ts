@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, trigger } from "../helpers/manifests.ts";
 import { longTest, ONE_PROGRAM, programTest, ROOT } from "../helpers/program.ts";
-import { until } from "../helpers/until.ts";
+import { until, untilFile } from "../helpers/until.ts";
 
 const OPEN = { webhook: { allowUnsigned: true } };
 
@@ -192,6 +192,79 @@ programTest(
     equal((await ended(daemon, left?.id ?? "")).state, "cancelled");
     const checked = await daemon.svc(["db", "check"]);
     equal(checked.code, 0, checked.stdout + checked.stderr);
+  },
+);
+
+programTest(
+  "a parent that is stopped or late ends its children, which hold the place that it needs",
+  async () => {
+    await using daemon = await startDaemon(ONE_PROGRAM);
+    const site = `${daemon.workspace}/site`;
+    await Deno.mkdir(site);
+    const run = `echo begun > ${daemon.workspace}/begun; sleep 300`;
+    await daemon.apply(
+      { kind: "Project", metadata: { name: "default" }, spec: { maxParallel: 1 } },
+      {
+        kind: "Workspace",
+        metadata: { name: "site" },
+        spec: { path: site, isolation: "copy", maxParallel: 1 },
+      },
+      workflow("hold", { steps: [{ id: "x", run }] }),
+      workflow("middle", { steps: [{ id: "c", workflow: "hold" }] }),
+      workflow("top", { steps: [{ id: "c", workflow: "middle" }] }),
+      workflow("hasty", { steps: [{ id: "c", workflow: "hold", timeout: "2s" }] }),
+      trigger("by-hand", { ...OPEN, workflow: "top", workspace: "site" }),
+      trigger("paused", { ...OPEN, workflow: "top" }),
+      trigger("late", { ...OPEN, workflow: "hasty" }),
+      {
+        kind: "Trigger",
+        metadata: { name: "replaced" },
+        spec: {
+          event: { source: "webhook", ...OPEN },
+          action: { workflow: "top", workspace: "default" },
+          concurrency: { policy: "Replace", key: "'one'" },
+        },
+      },
+    );
+    /** Id of the parent, once the lowest child runs. */
+    const held = async (name: string) => {
+      const id = await send(daemon, name);
+      await untilFile(`${daemon.workspace}/begun`);
+      await Deno.remove(`${daemon.workspace}/begun`);
+      return id;
+    };
+    const below = async () => {
+      const all = await daemon.tasks() as unknown as readonly Seen[];
+      return all.filter(({ workflow }) => workflow === "middle" || workflow === "hold");
+    };
+    const byHand = await held("by-hand");
+    await daemon.svc(["task", "cancel", byHand, "--no-wait"]);
+    equal((await ended(daemon, byHand)).state, "cancelled");
+
+    const paused = await held("paused");
+    equal((await daemon.svc(["pause", "--reason", "upgrade"])).code, 0);
+    await daemon.svc(["task", "cancel", paused, "--no-wait"]);
+    await until("the lowest child has stopped", async () => {
+      const running = (await below()).filter(({ state }) => state === "running");
+      return running.length === 0 || undefined;
+    });
+    equal((await daemon.svc(["resume"])).code, 0);
+    equal((await ended(daemon, paused)).state, "cancelled");
+
+    const late = await ended(daemon, await send(daemon, "late"));
+    match(late.reason, /\(workflow "hold"\) did not end within 2s$/);
+    await Deno.remove(`${daemon.workspace}/begun`);
+
+    const replaced = await held("replaced");
+    const newer = await held("replaced");
+    equal((await ended(daemon, replaced)).state, "cancelled");
+    await daemon.svc(["task", "cancel", newer, "--no-wait"]);
+    const tasks = await daemon.settled();
+    deepEqual(
+      tasks.filter(({ id, state }) => state !== "cancelled" && id !== late.id),
+      [],
+      "no child is left",
+    );
   },
 );
 

@@ -7,6 +7,7 @@
 
 import { defined } from "../../base/defined.ts";
 import type {
+  AbandonedChildren,
   AskedChildren,
   Child,
   ChildCount,
@@ -223,7 +224,7 @@ export async function findNextChildren(
 /** The children of a task, or of a step of it. */
 export async function listChildren(
   db: SqlSession,
-  { taskId, position, round, limit }: ChildQuery,
+  { taskId, position, round, isOpen = false, limit }: ChildQuery,
 ): Promise<Child[]> {
   const filters = Object.entries({ position, round }).flatMap(([column, value]) =>
     value === undefined ? [] : [{ column, value }]
@@ -237,6 +238,7 @@ export async function listChildren(
      FROM children LEFT JOIN tasks ON tasks.id = children.task_id
      WHERE children.parent_id = ?
        ${filters.map(({ column }) => `AND children.${column} = ?`).join(" ")}
+       ${isOpen ? "AND children.end_state IS NULL" : ""}
      ORDER BY children.position, children.round, children.item LIMIT ?`,
     taskId,
     ...filters.map(({ value }) => value),
@@ -316,4 +318,36 @@ export async function listLostChildren(db: SqlSession, limit: number): Promise<s
     limit,
   );
   return rows.map((row) => text(row, "id"));
+}
+
+/** The condition on a child, its task `own`, the task above and the wait that nothing waits for it. */
+const ABANDONED = `(above.id IS NULL OR NOT above.${UNFINISHED} OR above.cancel_reason IS NOT NULL
+  OR waits.state = 'over' OR waits.due_at <= ?)`;
+
+/** Open children whose step does not wait for them any more; a task that began anew may wait again. */
+export async function listAbandonedChildren(
+  db: SqlSession,
+  now: number,
+  limit: number,
+): Promise<AbandonedChildren> {
+  const open = `FROM children JOIN tasks AS own ON own.id = children.task_id
+     LEFT JOIN tasks AS above ON above.id = children.parent_id
+     LEFT JOIN waits ON waits.task_id = children.parent_id
+       AND waits.position = children.position AND waits.round = children.round AND waits.part = 0
+     WHERE children.end_state IS NULL AND own.${UNFINISHED} AND own.cancel_reason IS NULL`;
+  const rows = await db.all(
+    `SELECT children.parent_id AS task_id, children.position, children.round, children.task_id AS id
+     ${open} AND ${ABANDONED} ORDER BY children.task_id LIMIT ?`,
+    now,
+    limit,
+  );
+  const next = await db.get(
+    `SELECT min(waits.due_at) AS at ${open} AND waits.state = 'open' AND waits.due_at > ?`,
+    now,
+  );
+  const nextAt = next?.["at"];
+  return {
+    children: rows.map((row) => ({ ...toPlace(row), id: text(row, "id") })),
+    ...typeof nextAt === "number" ? { nextAt } : {},
+  };
 }

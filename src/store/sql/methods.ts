@@ -10,7 +10,13 @@ import type { StoreArgs, StoreResult } from "../store_calls.ts";
 import { findApproval, listApprovals, oldestApproval } from "./approvals.ts";
 import { listBudgetUse } from "./budget_use.ts";
 import { bindThread, findBindings, findThreadOfTask } from "./bindings.ts";
-import { findNextChildren, listChildren, listLostChildren, saveChildOutputs } from "./children.ts";
+import {
+  findNextChildren,
+  listAbandonedChildren,
+  listChildren,
+  listLostChildren,
+  saveChildOutputs,
+} from "./children.ts";
 import { listConnectionStates, noteConnection } from "./connections.ts";
 import { finishControl, listControl, recordControl } from "./control_audit.ts";
 import { bindConversation, findConversations, listConversations } from "./conversations.ts";
@@ -94,6 +100,7 @@ export const SHARED_METHODS = {
   listChildren,
   saveChildOutputs,
   listLostChildren,
+  listAbandonedChildren,
   listApprovals,
   findApproval,
   oldestApproval,

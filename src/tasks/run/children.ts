@@ -6,6 +6,7 @@
 
 import { AppError } from "../../base/errors.ts";
 import { compileTemplate, renderTemplate } from "../../cel/template.ts";
+import type { AbandonedChild } from "../../store/child_records.ts";
 import type { ChildStore } from "../../store/child_store.ts";
 import { ALL_CHILDREN } from "../../store/rules/children.ts";
 import { isUnfinished } from "../../store/task_records.ts";
@@ -29,17 +30,26 @@ export async function cancelChildren(
   },
   position?: number,
 ): Promise<void> {
-  const { store, clock } = host;
+  const { store } = host;
   const of = position === undefined ? {} : { position };
-  for (
-    const { id, state } of await store.listChildren({ taskId: task.id, ...of, limit: ALL_CHILDREN })
-  ) {
-    if (!isUnfinished(state)) continue;
-    const reason = `task ${task.id}, which has started it, does not wait for it any more`;
-    const result = await store.cancelTask(id, { reason, now: clock.now(), followed: true });
-    const [child] = result === "cancelled" ? await store.findTasks(id) : [];
-    if (child !== undefined) announceEnd(child, host);
+  const query = { taskId: task.id, ...of, isOpen: true, limit: ALL_CHILDREN };
+  for (const { id, state } of await store.listChildren(query)) {
+    if (isUnfinished(state)) await cancelChild({ id, taskId: task.id }, host);
   }
+}
+
+/** Cancels a child for which the task above, `taskId`, does not wait any more. */
+export async function cancelChild(
+  { id, taskId }: Pick<AbandonedChild, "id" | "taskId">,
+  { store, ...host }: Omit<ChildrenHost, "store"> & {
+    readonly store: Omit<ChildrenHost["store"], "listChildren">;
+  },
+): Promise<void> {
+  const reason = `task ${taskId}, which has started it, does not wait for it any more`;
+  const now = host.clock.now();
+  const result = await store.cancelTask(id, { reason, now, followed: true });
+  const [child] = result === "cancelled" ? await store.findTasks(id) : [];
+  if (child !== undefined) announceEnd(child, host);
 }
 
 /** Most characters of an output. */

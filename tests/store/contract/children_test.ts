@@ -187,6 +187,25 @@ eachStore("no child of a task that is being cancelled is made", async (store) =>
   deepEqual((await store.startChildren(asked(1, [child(2)]))).made, []);
 });
 
+eachStore(
+  "children are abandoned when their task is stopped or its step is late",
+  async (store) => {
+    const abandoned = async (now: number) => {
+      const { children, nextAt } = await store.listAbandonedChildren(now, 9);
+      return { ids: children.map(({ id }) => id), nextAt };
+    };
+    deepEqual(await abandoned(T0), { ids: [], nextAt: undefined });
+    await started(store);
+    await park(store, 1);
+    deepEqual(await abandoned(T0), { ids: [], nextAt: T0 + HOUR });
+    deepEqual(await abandoned(T0 + HOUR), { ids: [taskIdOf(2)], nextAt: undefined });
+    await store.cancelTask(taskIdOf(1), { reason: "", now: T0 });
+    deepEqual(await abandoned(T0), { ids: [taskIdOf(2)], nextAt: undefined });
+    await store.cancelTask(taskIdOf(2), { reason: "", now: T0, followed: true });
+    deepEqual(await abandoned(T0), { ids: [], nextAt: undefined }, "it was told");
+  },
+);
+
 eachStore("children are made as there is room, and none after a failure", async (store) => {
   await accept(store, 1);
   await claimAt(store, T0);

@@ -281,6 +281,7 @@ const CALLS: Calls = {
     await run(db, taskIdOf(80), 7);
   },
   listLostChildren: (run, db) => run(db, 5),
+  listAbandonedChildren: (run, db) => run(db, 6, 5),
   listApprovals: (run, db) => run(db, { limit: 5 }),
   findApproval: (run, db) => run(db, { taskId: T1, position: 1, round: 7 }),
   oldestApproval: (run, db) => run(db),
