@@ -6,6 +6,7 @@
  * @module
  */
 
+import type { AskedBy } from "../base/asked_by.ts";
 import type { Core } from "../base/core.ts";
 import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
@@ -121,10 +122,18 @@ async function startFrom(
     trigger,
     source: stored.delivery.source,
     redeliveryOf: deliveryId,
+    ...defined({ by: whoSent(stored) }),
     once: true,
     ...firedPayload(stored, trigger),
     ...more,
   }, host);
+}
+
+/** Who had the delivery of a message fired or redelivered: it may be gone before the follow-up asks. */
+function whoSent({ delivery: { detail } }: StoredDelivery): AskedBy | undefined {
+  const { redeliveryOf, follows, by } = detail;
+  if (by !== undefined || redeliveryOf === undefined || follows !== undefined) return by;
+  return { called: `the one who redelivered delivery ${redeliveryOf}` };
 }
 
 async function takeRequest(
@@ -141,6 +150,8 @@ async function takeRequest(
   const { resourceVersion } = triggers;
   const context = new DeliveryContext({ id, clock, remote: stored.delivery.remote });
   context.redeliveryOf = stored.delivery.id;
+  context.follows = more.follows?.taskId;
+  context.by = whoSent(stored);
   context.trigger = trigger;
   const request = storedRequest(stored, context);
   const result = await read(request, trigger, STORED_REQUEST, host);

@@ -106,6 +106,11 @@ export interface DeliveryDetail {
   /** Delivery that was redelivered. */
   readonly redeliveryOf?: string;
   /**
+   * The ended task that had the event as a message which no step read: svc itself took it up again, so it is
+   * no new event. Who had the first delivery fired or redelivered stands in `by`.
+   */
+  readonly follows?: string;
+  /**
    * Who had it fired or redelivered; absent for any other delivery, and in records of earlier
    * versions.
    */

@@ -8,6 +8,8 @@
 import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
 import { fire } from "../../src/intake/pipeline/fire.ts";
 import { TaskSource } from "../../src/intake/task.ts";
+import { mayHaveEvents, WAITED_OUTCOMES } from "../../src/intake/waits/seen_events.ts";
+import { findStarters } from "../../src/control/approvals/starters.ts";
 import type { TaskEnd } from "../../src/store/task_records.ts";
 import { retry } from "../helpers/store_records.ts";
 import { BASE, type SourceRig, sourceRig, triggerOf } from "../rigs/source_rig.ts";
@@ -27,6 +29,7 @@ const say = (rig: SourceRig, text: string, trigger = "comments", pr = "a/b#1") =
     source: "manual",
     id: rig.host.newId(),
     payload: { pr, text },
+    by: { called: "ada", person: "ada" },
   }, rig.host);
 
 const end = (
@@ -233,4 +236,33 @@ Deno.test("what a task has not read goes to the one that its conversation was bo
   await handleEnds(rig);
   deepEqual(await told(rig, taskId), ["next", "late"]);
   deepEqual(await rig.store.listTasks({ limit: 9, parent: first }), []);
+});
+
+Deno.test("a task of a conversation was started by who sent its own event", async () => {
+  await using rig = await sourceRig(TRIGGERS);
+  const ada = [{ did: "started", called: "ada", person: "ada" }];
+  const startersOf = async (id = "") => await findStarters(id, rig.host);
+  const first = await start(rig, "begin");
+  await say(rig, "late");
+  await end(rig, first);
+  await handleEnds(rig);
+  const [follow] = await rig.store.listTasks({ limit: 9, parent: first });
+  deepEqual(await startersOf(follow?.id), ada, "svc, which took the message up again, is nobody");
+  const stored = await rig.store.readDelivery(follow?.deliveryId ?? "");
+  equal(stored?.delivery.detail.follows, first);
+  await rig.store.claimTasks(9, rig.clock.time);
+  await end(rig, follow?.id ?? "");
+  const later = await start(rig, "later");
+  await rig.store.pruneTasks({ before: rig.clock.time + 1, limit: 9 });
+  deepEqual(await startersOf(later), ada, "whatever became of the tasks before it");
+});
+
+Deno.test("a message that svc takes up again is no new event for waits", async () => {
+  await using rig = await sourceRig(TRIGGERS);
+  const first = await start(rig, "begin");
+  await say(rig, "late");
+  await end(rig, first);
+  await handleEnds(rig);
+  const may = (await rig.deliveries()).map((one) => mayHaveEvents(one, WAITED_OUTCOMES));
+  deepEqual(may, [true, true, false]);
 });

@@ -15,6 +15,7 @@ import type { Catalog } from "../../resources/catalog.ts";
 import type { Starter } from "../../store/approval_records.ts";
 import type { Delivery, StoredDelivery } from "../../store/delivery_records.ts";
 import type { DeliveryStore } from "../../store/delivery_store.ts";
+import type { Task } from "../../store/task_records.ts";
 import type { TaskStore } from "../../store/task_store.ts";
 import { identityAt } from "./forge_user.ts";
 
@@ -47,24 +48,41 @@ export async function findStarters(taskId: string, host: StartersHost): Promise<
       const { called = `the one who retried task ${task.retryOf}`, person } = task.retriedBy ?? {};
       found.push({ did: "retried", called, ...defined({ person }) });
     }
-    if (task.deliveryId !== "") found.push(...await ofDelivery(task.deliveryId, host));
-    at = task.retryOf || task.parentId;
+    const { deliveryId } = task;
+    const stored = deliveryId === "" ? undefined : await host.store.readDelivery(deliveryId);
+    if (deliveryId !== "") found.push(...await ofDelivery(deliveryId, stored, host));
+    at = task.retryOf || (isOwnEvent(task, stored) ? "" : task.parentId);
   }
   return found;
 }
 
-async function ofDelivery(id: string, host: StartersHost): Promise<Starter[]> {
-  const stored = await host.store.readDelivery(id);
+/**
+ * Whether a task was started by an event of its own in a conversation: the tasks before it there have not
+ * caused it. Those above a child, and what a task follows that the end of another one started, have.
+ */
+function isOwnEvent({ conversation, rootId }: Task, stored: StoredDelivery | undefined): boolean {
+  return conversation !== undefined && rootId === "" && stored !== undefined &&
+    stored.delivery.source !== "task";
+}
+
+async function ofDelivery(
+  id: string,
+  stored: StoredDelivery | undefined,
+  host: StartersHost,
+): Promise<Starter[]> {
   if (stored === undefined) return [{ did: "started", called: `the one who sent delivery ${id}` }];
-  const { source, detail: { redeliveryOf, by } } = stored.delivery;
+  const { source, detail: { redeliveryOf, follows, by } } = stored.delivery;
   if (redeliveryOf === undefined) return sendersOf(stored, host.catalog);
+  if (follows !== undefined && by === undefined && source !== MANUAL) {
+    return sendersOf(stored, host.catalog); // svc itself took it up again
+  }
   const { called = `the one who redelivered delivery ${redeliveryOf}`, person } = by ?? {};
   const again: Starter = { did: "redelivered", called, ...defined({ person }) };
   // Who fired it by hand is known of the first delivery.
   const first = source === MANUAL
-    ? await ofDelivery(redeliveryOf, host)
+    ? await ofDelivery(redeliveryOf, await host.store.readDelivery(redeliveryOf), host)
     : sendersOf(stored, host.catalog);
-  return [again, ...first];
+  return follows !== undefined && source === MANUAL ? first : [again, ...first];
 }
 
 /** Who sent the event of a delivery; nobody where what svc sees or when it fires was applied. */

@@ -57,6 +57,8 @@ export class DeliveryContext {
   signed: Coverage | undefined;
   /** Delivery that is sent again. */
   redeliveryOf: string | undefined;
+  /** The ended task of which it is an unread message. */
+  follows: string | undefined;
   /** Who had it fired or sent again. */
   by: AskedBy | undefined;
   /** Method of an unsigned handshake; absent for any other request. */
@@ -133,6 +135,7 @@ export class DeliveryContext {
       stages: this.#stages,
       condition,
       redeliveryOf: this.redeliveryOf,
+      follows: this.follows,
       by: this.by,
       connection: this.connection,
       failure: this.failure,

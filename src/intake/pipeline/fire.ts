@@ -71,6 +71,7 @@ export async function fire(event: FiredEvent, host: FireHost): Promise<EventOutc
   context.bodyBytes = body.length;
   context.cameWith(headers);
   context.redeliveryOf = redeliveryOf;
+  context.follows = event.follows?.taskId;
   context.by = by;
   const admitted = await admit([toTriggerEvent(event, context)], host);
   context.passed("decided");

@@ -35,10 +35,12 @@ export const READ_OUTCOMES: readonly DeliveryOutcome[] = [...WAITED_OUTCOMES, "f
 
 /** Whether a delivery may have such an event, by its record alone. */
 export function mayHaveEvents(
-  { outcome, via, detail: { why, events } }: Delivery,
+  { outcome, via, detail: { why, events, follows } }: Delivery,
   outcomes: readonly DeliveryOutcome[],
 ): boolean {
-  if (via === "chat" || why !== undefined || !outcomes.includes(outcome)) return false;
+  if (via === "chat" || why !== undefined || follows !== undefined || !outcomes.includes(outcome)) {
+    return false;
+  }
   return outcome !== "duplicate" || events !== undefined;
 }
 
