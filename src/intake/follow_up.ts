@@ -31,7 +31,7 @@ export interface FollowUpHost extends PipelineHost, FireHost, Core {
     & DeliveryRecorder
     & Pick<DeliveryStore, "readDelivery">
     & Pick<InboxStore, "listUnread">
-    & Pick<TaskStore, "findPlan">
+    & Pick<TaskStore, "findPlan" | "findTasks">
     & Pick<SourceEventQueue, "replayUnread">;
   readonly triggers: Triggers;
 }
@@ -66,8 +66,10 @@ export async function followUp(task: Task, host: FollowUpHost): Promise<void> {
       log.warn("a message to a task starts no follow-up", { project, task: id, error });
       return undefined;
     });
-    // A message of it: the conversation goes on with another task by now, and takes the others, too.
-    if (outcome?.outcome === "accepted" && outcome.isMessage !== true) return;
+    if (outcome?.outcome !== "accepted" || outcome.isMessage === true) continue;
+    // Where the conversation goes on with another task by now, the others have not gone over.
+    const [started] = await store.findTasks(outcome.taskId ?? "");
+    if (started === undefined || started.parentId === id) return;
   }
 }
 
