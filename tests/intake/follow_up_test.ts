@@ -21,7 +21,8 @@ const talking = (name: string, more = "") =>
     `conversation: {key: payload.pr, text: "{{ payload.text }}"${more}}`,
   );
 
-const TRIGGERS = BASE + talking("comments") + talking("pushes", ", starts: false");
+const TRIGGERS = BASE + talking("comments") + talking("pushes", ", starts: false") +
+  triggerOf("alone", "source: webhook, webhook: {allowUnsigned: true}");
 
 const say = (rig: SourceRig, text: string, trigger = "comments", pr = "a/b#1") =>
   fire({
@@ -265,4 +266,48 @@ Deno.test("a message that svc takes up again is no new event for waits", async (
   await handleEnds(rig);
   const may = (await rig.deliveries()).map((one) => mayHaveEvents(one, WAITED_OUTCOMES));
   deepEqual(may, [true, true, false]);
+});
+
+Deno.test("a follow-up over the rate, or whose group is full, waits", async () => {
+  const talk =
+    `conversation: {key: payload.pr, text: "{{ payload.text }}"}, concurrency: {policy: Forbid}`;
+  const hook =
+    "source: webhook, webhook: {allowUnsigned: true, rateLimit: {perMinute: 1, reject: true}}";
+  await using rig = await sourceRig(BASE + triggerOf("comments", hook, talk));
+  const first = await start(rig, "begin");
+  await say(rig, "late");
+  await end(rig, first);
+  rig.clock.time += 60_000;
+  equal((await say(rig, "begin", "comments", "a/b#2")).reason, "", "another one is quicker");
+  await handleEnds(rig);
+  const [follow] = await rig.store.listTasks({ limit: 9, parent: first });
+  equal(follow?.state, "pending");
+  deepEqual(rig.logged.filter((line) => line.includes("starts no follow-up")), []);
+});
+
+Deno.test("messages go on where the task that was bound has ended before the end is handled", async () => {
+  await using rig = await sourceRig(TRIGGERS);
+  const first = await start(rig, "begin");
+  for (const text of ["m1", "m2", "m3"]) await say(rig, text);
+  const { taskId: bound = "" } = await fire({
+    trigger: rig.host.triggers.named({ project: "default", trigger: "alone" }),
+    source: "manual",
+    id: rig.host.newId(),
+    payload: {},
+  }, rig.host);
+  await rig.store.claimTasks(9, rig.clock.time);
+  const [talk] = await rig.store.listConversations({ limit: 1 });
+  if (talk === undefined) throw new Error("no conversation");
+  const { id, project, name, key } = talk;
+  await rig.store.bindConversation({ id, project, name, key, taskId: bound, now: rig.clock.time });
+  await end(rig, first);
+  await end(rig, bound);
+  await handleEnds(rig);
+  const [follow, ...more] = (await rig.store.listTasks({ limit: 9 })).filter((one) =>
+    one.state === "pending"
+  );
+  deepEqual(more, []);
+  const stored = await rig.store.readDelivery(follow?.deliveryId ?? "");
+  equal(JSON.parse(new TextDecoder().decode(stored?.content?.body)).text, "m1");
+  deepEqual(await told(rig, follow?.id ?? ""), ["m2", "m3"]);
 });

@@ -22,6 +22,7 @@ export interface EventLimits {
 interface LimitedEvent {
   readonly trigger: ActiveTrigger;
   readonly waits?: boolean;
+  readonly follows?: { readonly taskId: string };
 }
 
 const NO_LIMITS: EventLimits = { fields: {}, notes: [] };
@@ -38,7 +39,7 @@ export function limitsOf(
 }
 
 async function evaluatedLimits(
-  { trigger, waits }: LimitedEvent,
+  { trigger, waits, follows }: LimitedEvent,
   scope: Scope,
   evaluator: Evaluator,
 ): Promise<EventLimits> {
@@ -49,7 +50,9 @@ async function evaluatedLimits(
     if (why !== undefined) notes.push(`${name} ${why}, so it counts as empty`);
     return text;
   };
-  const policy = concurrency?.policy ?? "Allow";
+  const { policy: stated = "Allow" } = concurrency ?? {};
+  // A message has been accepted already: where its group is full, its follow-up waits.
+  const policy = stated === "Forbid" && follows !== undefined ? "Queue" : stated;
   return {
     fields: defined({
       concurrency: policy === "Allow" ? undefined : {

@@ -98,7 +98,8 @@ function toTriggerEvent(event: FiredEvent, context: DeliveryContext): TriggerEve
     coverage: COVERS_EVERYTHING,
     delivery: context,
     again: true,
-    ...defined({ ownPayload, parentId, depth, follows }),
+    // a message has been accepted already
+    ...defined({ ownPayload, parentId, depth, follows, waits: follows && true }),
   };
 }
 
