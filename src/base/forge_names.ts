@@ -11,13 +11,6 @@ export const FORGES = ["github", "gitlab"] as const;
 /** One of {@linkcode FORGES}. */
 export type ForgeName = typeof FORGES[number];
 
-/**
- * The forges whose events say for sure who wrote a comment. Maintainers of a project at GitLab choose
- * what its webhooks send (`custom_webhook_template`), and GitLab signs that: any of them could answer a
- * question as another.
- */
-export const ANSWERING_FORGES: readonly ForgeName[] = ["github"];
-
 /** Things by their names at a forge: `comment` is `gitlab.comment` there. */
 export type OfForge<Forge extends ForgeName, Things> = {
   readonly [Name in keyof Things & string as `${Forge}.${Name}`]: Things[Name];
@@ -42,12 +35,29 @@ export interface ForgeWords {
   readonly pullSign: string;
   /** Names the command that opens one: `pr`. */
   readonly pullCommand: string;
+  /**
+   * What stands before an answer in a comment. GitLab carries out a line that begins with `/approve`: it
+   * approves the merge request, and there is no comment.
+   */
+  readonly answerSign: "/" | "";
 }
 
 /** The words of each forge; commands and operations are named by them too. */
 export const FORGE_WORDS: Readonly<Record<ForgeName, ForgeWords>> = {
-  github: { title: "GitHub", pull: "pull request", pullSign: "#", pullCommand: "pr" },
-  gitlab: { title: "GitLab", pull: "merge request", pullSign: "!", pullCommand: "mr" },
+  github: {
+    title: "GitHub",
+    pull: "pull request",
+    pullSign: "#",
+    pullCommand: "pr",
+    answerSign: "/",
+  },
+  gitlab: {
+    title: "GitLab",
+    pull: "merge request",
+    pullSign: "!",
+    pullCommand: "mr",
+    answerSign: "",
+  },
 };
 
 /** The id of a commit, by SHA-1 or SHA-256. */

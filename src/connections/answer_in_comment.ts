@@ -1,6 +1,6 @@
 /**
  * The answer to an approval that a comment gives in its first line: `/approve 7f3a91c2` or
- * `/reject 7f3a91c2 the branch is wrong`. Pure.
+ * `/reject 7f3a91c2 the branch is wrong`; the slash may be left out. Pure.
  *
  * ```ts
  * import { findAnswer } from "./answer_in_comment.ts";
@@ -16,7 +16,7 @@
  * @module
  */
 
-import { ANSWERING_FORGES, type ForgeName } from "../base/forge_names.ts";
+import type { ForgeName } from "../base/forge_names.ts";
 import type { NewComment } from "./api/forge.ts";
 import { findNewComment } from "./forges.ts";
 
@@ -40,7 +40,7 @@ export interface CommentedAnswer {
  * character before it, which keeps a forge from taking it for a command of its own.
  */
 const ANSWER =
-  /^\u200b?\/(approve|reject)[ \t]+([0-9a-f]{8,64})(?:[ \t]+([^\r\n]*))?[ \t]*(?:\r?\n|$)/i;
+  /^\u200b?\/?(approve|reject)[ \t]+([0-9a-f]{8,64})(?:[ \t]+([^\r\n]*))?[ \t]*(?:\r?\n|$)/i;
 
 /** The answer that a comment gives; `undefined` for any other comment, also one without a code. */
 export function findAnswer(text: string): CommentedAnswer | undefined {
@@ -51,12 +51,11 @@ export function findAnswer(text: string): CommentedAnswer | undefined {
 }
 
 /**
- * The new comment of an event, if it gives an answer on a forge where comments answer approvals. It says
- * nothing to the task of its conversation.
+ * The new comment of an event, if it gives an answer to an approval by what the event tells. It says nothing
+ * to the task of its conversation.
  */
 export function findAnswerComment(payload: unknown): AnswerComment | undefined {
   const comment = findNewComment(payload);
-  if (comment === undefined || !ANSWERING_FORGES.includes(comment.forge)) return undefined;
-  const given = findAnswer(comment.text);
-  return given && { ...comment, given };
+  const given = comment && findAnswer(comment.text);
+  return comment && given && { ...comment, given };
 }

@@ -39,8 +39,8 @@ interface KnownPermission extends Permission {
   readonly until: number;
 }
 
-/** What an App needs to be asked, and to read what an event is about. */
-const RIGHTS = {
+/** What an App needs to be asked who may write, and to read what an event is about. */
+export const READING_RIGHTS = {
   needs: { metadata: "read" },
   likes: { contents: "read", issues: "read", pull_requests: "read" },
 } as const;
@@ -111,7 +111,7 @@ export class SenderPermissions implements SenderCheck {
       { project, platform: forge.name, repository, ...defined({ named }) },
       this.#catalog,
     );
-    const access = this.#tokens.access(connection, { repository, rights: RIGHTS }, signal);
+    const access = this.#tokens.access(connection, { repository, rights: READING_RIGHTS }, signal);
     const call = (request: RestCall) => this.#call(forge, access, request, signal);
     const at = forge.open({ connection, repository, call, clock: this.#clock });
     const place = { forge, api: apiUrlOf(connection.spec), repository, at };

@@ -105,8 +105,7 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
     await outbox.enqueue([unansweredDraft(task, reason)]);
   };
   const { startAudited } = busy.use(createAuditLog(state));
-  const newSenderCheck = () => new SenderPermissions(state);
-  eventWaits.addReader(commentReader({ ...state, outbox, startAudited, newSenderCheck }));
+  eventWaits.addReader(commentReader({ ...state, outbox, startAudited }));
   busy.use(eventWaits).start();
   const teller = approvalTeller({ ...state, outbox });
   const forgeOf = (task: Task) => forgeOfTask(task, state.store);

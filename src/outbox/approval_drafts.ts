@@ -6,7 +6,7 @@
  */
 
 import { AppError } from "../base/errors.ts";
-import { ANSWERING_FORGES, type ForgeName } from "../base/forge_names.ts";
+import { FORGE_WORDS, type ForgeName } from "../base/forge_names.ts";
 import type { Thread } from "../connections/api/forge.ts";
 import type { AskedPlace } from "../connections/slack/answer_button.ts";
 import { type Tell, THREAD } from "../resources/tell.ts";
@@ -111,7 +111,8 @@ function commentOf(question: ToldQuestion, address: AnswerAddress): Draft {
   const shown = showApproval(asked, diff);
   const text = askingComment(shown, {
     facts: factsOf(asked, at),
-    code: ANSWERING_FORGES.includes(address.subject.forge) ? shortDigest(asked.digest) : undefined,
+    code: shortDigest(asked.digest),
+    sign: FORGE_WORDS[address.subject.forge].answerSign,
     command: commandOf(at),
   });
   const draft = commentDraft(address, { text, key: commentKey(at), format: "markdown" });
@@ -123,7 +124,7 @@ export const COMMENT_SHAPE = "comment";
 
 function keyOf({ trigger, subject }: AnswerAddress): { readonly key?: WaitKey } {
   const { forge, repository, number, isPull } = subject;
-  if (number === undefined || !ANSWERING_FORGES.includes(forge)) return {};
+  if (number === undefined) return {};
   const thread = threadKey({ forge, repository, thread: { number, isPull } });
   return { key: { trigger, shape: COMMENT_SHAPE, digest: digestOf([thread]) } };
 }

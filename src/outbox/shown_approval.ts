@@ -52,17 +52,18 @@ export function commandOf(
 /** The text of a comment that asks. */
 export function askingComment(
   shown: ShownApproval,
-  { facts, code, command }: {
+  { facts, code, sign, command }: {
     readonly facts: string;
-    /** Absent where no comment answers. */
-    readonly code: string | undefined;
+    readonly code: string;
+    /** What stands before an answer. */
+    readonly sign: string;
     readonly command: string;
   },
 ): string {
   const { text, diff, isWhole } = shown;
   const change = diff === "" ? [] : [fenced(diff, "diff")];
   const isShort = text.length + diff.length <= MAX_COMMENT;
-  if (!isWhole || !isShort || code === undefined) {
+  if (!isWhole || !isShort) {
     const cut = isShort ? [text, ...change] : [`${text.slice(0, MAX_COMMENT / 2)}…`];
     return [
       ...cut,
@@ -73,7 +74,13 @@ export function askingComment(
       .join("\n\n");
   }
   const how = `To answer, write a new comment whose first line is one of these:`;
-  return [text, ...change, facts, how, fenced(`/approve ${code}\n/reject ${code} because …`)]
+  return [
+    text,
+    ...change,
+    facts,
+    how,
+    fenced(`${sign}approve ${code}\n${sign}reject ${code} because …`),
+  ]
     .join("\n\n");
 }
 

@@ -6,8 +6,8 @@
 
 import Type from "typebox";
 import { findDurationSecs } from "../base/duration.ts";
+import { FORGES } from "../base/forge_names.ts";
 import { listed } from "../base/sentence.ts";
-import { ANSWERING_FORGES } from "../base/forge_names.ts";
 import { compileExpression } from "../cel/expression.ts";
 import { checkTemplate } from "./condition.ts";
 import { type FieldExpression, templateExpressions } from "./expressions.ts";
@@ -23,7 +23,7 @@ import { MAX_WAIT, MAX_WAIT_SECS } from "./wait_for.ts";
 export const BY_SOCKET = "socket";
 
 /** The entries of `by` that a forge is asked about: all who may write to the repository of the event. */
-export const BY_WRITERS: readonly string[] = ANSWERING_FORGES.map((forge) => `${forge}:write`);
+export const BY_WRITERS: readonly string[] = FORGES.map((forge) => `${forge}:write`);
 
 /** How long a question is open if nothing else is said. */
 export const DEFAULT_APPROVAL_TIMEOUT = "7d";

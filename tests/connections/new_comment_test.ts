@@ -54,9 +54,8 @@ function atGitLab(more: Payload = {}, note: Payload = {}): Payload {
 }
 
 const at = (isPull: boolean) => ({
+  id: "9",
   text,
-  userId: "31",
-  login: "mira",
   repository: "tide/site",
   thread: { number: 5, isPull },
 });
@@ -78,6 +77,8 @@ const CASES: readonly (readonly [name: string, payload: Payload, expected: unkno
   ["one whose author is a bot", atGitHub({}, { user: { ...mira, type: "Bot" } }), undefined],
   ["one whose author has a text as id", atGitHub({}, { user: { ...mira, id: "31" } }), undefined],
   ["one without a text", atGitHub({}, { body: null }), undefined],
+  ["one without an id", atGitHub({}, { id: undefined }), undefined],
+  ["one whose id is no number", atGitHub({}, { id: "9/../../10" }), undefined],
   [
     "one on lines of a change",
     atGitHub({ issue: undefined, pull_request: { number: 5 } }),
@@ -93,6 +94,8 @@ const CASES: readonly (readonly [name: string, payload: Payload, expected: unkno
     forge: "gitlab",
     ...at(false),
   }],
+  ["one without an id at GitLab", atGitLab({}, { id: undefined }), undefined],
+  ["one whose id is no number at GitLab", atGitLab({}, { id: "9/../../10" }), undefined],
   ["one that was edited at GitLab", atGitLab({}, { action: "update" }), undefined],
   ["one of an older GitLab", atGitLab({}, { action: undefined, ...TIMES }), {
     forge: "gitlab",
@@ -130,6 +133,12 @@ const TEXTS: readonly (readonly [text: string, expected: unknown])[] = [
   ["/Approve 7F3A91C2 yes", answered("approved", "yes")],
   [`/approve ${"a".repeat(64)}`, { answer: "approved", code: "a".repeat(64), comment: "" }],
   ["\u200b/approve 7f3a91c2", answered("approved")],
+  ["approve 7f3a91c2", answered("approved")],
+  ["reject 7f3a91c2 the branch is wrong", answered("rejected", "the branch is wrong")],
+  ["approve", undefined],
+  ["approve please", undefined],
+  ["I approve 7f3a91c2", undefined],
+  ["//approve 7f3a91c2", undefined],
   ["/approve", undefined],
   ["/approve please", undefined],
   ["/approve 7f3a91c", undefined],

@@ -7,6 +7,7 @@
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { type FakeGitHub, fakeGitHub, TOKEN } from "../fakes/github.ts";
+import type { FakeComment } from "../fakes/github_issues.ts";
 import { BOT_TOKEN, type FakeSlack, fakeSlack } from "../fakes/slack.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
@@ -222,16 +223,33 @@ function fromGitHub(fake: FakeGitHub): Manifest[] {
 
 let commented = 100;
 
+/** What stands at the forge where its event says something else; `none` if nothing does. */
+type Written = Partial<Pick<FakeComment, "user" | "issue" | "body" | "updated_at">> | "none";
+
+interface CommentOptions {
+  readonly user?: typeof MONA;
+  readonly issue?: number;
+  readonly action?: string;
+  readonly secret?: string;
+  readonly written?: Written;
+}
+
 async function comment(
   daemon: TestDaemon,
+  fake: FakeGitHub,
   body: string,
-  { user = MONA, issue = 7, action = "created", secret = SECRET } = {},
+  { user = MONA, issue = 7, action = "created", secret = SECRET, written = {} }: CommentOptions =
+    {},
 ) {
+  const id = ++commented;
+  const at = new Date().toISOString();
+  const is = { repository: REPOSITORY, issue, user, body, created_at: at, updated_at: at };
+  if (written !== "none") fake.issues.comments.push({ ...is, id, ...written });
   const payload = JSON.stringify({
     action,
     repository: { full_name: REPOSITORY, html_url: `https://github.com/${REPOSITORY}` },
     issue: { number: issue, pull_request: {} },
-    comment: { id: ++commented, user, body, performed_via_github_app: null },
+    comment: { id, user, body, performed_via_github_app: null },
     sender: user,
   });
   const headers = githubHeaders(secret, payload, "issue_comment");
@@ -240,7 +258,9 @@ async function comment(
 
 /** Comments of svc at the forge, without what they have behind them. */
 const ours = (fake: FakeGitHub) =>
-  fake.issues.comments.filter(({ user }) => user.id === TOKEN.id)
+  fake.issues.comments.filter(({ user, body }) =>
+    user.id === TOKEN.id && body.includes("<!-- svc ")
+  )
     .map(({ body }) => body.replace(/\n\n<!-- svc \S+ \S+ [0-9a-f]{40} -->$/, ""));
 
 function withIssue(fake: FakeGitHub): FakeGitHub {
@@ -251,7 +271,7 @@ function withIssue(fake: FakeGitHub): FakeGitHub {
 }
 
 async function askedAtGitHub(daemon: TestDaemon, fake: FakeGitHub): Promise<string> {
-  equal(await comment(daemon, "/deploy"), 200);
+  equal(await comment(daemon, fake, "/deploy", { written: "none" }), 200);
   const [asked = ""] = await until(
     "the question",
     () => ours(fake).length > 0 ? ours(fake) : undefined,
@@ -269,17 +289,23 @@ programTest(
     await daemon.apply(adaAt(fake), EVE, asking(), ...fromGitHub(fake));
     const code = await askedAtGitHub(daemon, fake);
     const yes = `/approve ${code}`;
-    equal(await comment(daemon, yes, { secret: "forged" }), 401);
+    equal(await comment(daemon, fake, yes, { secret: "forged" }), 401);
     const bob = { login: "bob", id: 8, type: "User" };
-    await comment(daemon, yes, { secret: ANOTHER_SECRET });
-    await comment(daemon, `${yes} ${"x".repeat(5000)}`, { user: bob });
-    await comment(daemon, `${yes}\n\n<!-- svc ${"0".repeat(26)} reply ${"0".repeat(40)} -->`);
-    await comment(daemon, yes, { issue: 8 });
-    await comment(daemon, yes, { action: "edited" });
-    await comment(daemon, yes, { user: { login: "mona[bot]", id: 7, type: "Bot" } });
-    await comment(daemon, yes, { user: { login: TOKEN.login, id: TOKEN.id, type: "User" } });
-    await comment(daemon, `Looks good\n${yes}`);
-    await comment(daemon, yes, { user: bob });
+    await comment(daemon, fake, yes, { secret: ANOTHER_SECRET, written: "none" });
+    await comment(daemon, fake, yes, { written: { body: "Looks good" } });
+    await comment(daemon, fake, yes, { written: { issue: 8 } });
+    await comment(daemon, fake, yes, { written: { updated_at: "2030-01-01T00:00:00Z" } });
+    await comment(daemon, fake, yes, {
+      written: { user: { login: "mona[bot]", id: 7 } },
+    });
+    await comment(daemon, fake, `${yes} ${"x".repeat(5000)}`, { user: bob });
+    await comment(daemon, fake, `${yes}\n\n<!-- svc ${"0".repeat(26)} reply ${"0".repeat(40)} -->`);
+    await comment(daemon, fake, yes, { issue: 8 });
+    await comment(daemon, fake, yes, { action: "edited" });
+    await comment(daemon, fake, yes, { user: { login: "mona[bot]", id: 7, type: "Bot" } });
+    await comment(daemon, fake, yes, { user: { login: TOKEN.login, id: TOKEN.id, type: "User" } });
+    await comment(daemon, fake, `Looks good\n${yes}`);
+    await comment(daemon, fake, yes, { written: { user: bob } });
     const replies = () => ours(fake).slice(1);
     await until(
       "the reply to bob",
@@ -287,14 +313,14 @@ programTest(
         replies().some((one) => /bob at GitHub is not among those who may answer: ada/.test(one)) ||
         undefined,
     );
-    await comment(daemon, "/approve 00000000");
+    await comment(daemon, fake, "/approve 00000000");
     await until(
       "the reply with the code of now",
       () => replies().some((one) => one.includes(`its digest is ${code} now`)) || undefined,
     );
     equal(replies().length, 1, "one comment for all replies");
     equal(await openCount(daemon), 1, "nothing of that was an answer");
-    await comment(daemon, `${yes} ship it`);
+    await comment(daemon, fake, `${yes} ship it`);
     const [task] = await daemon.settled();
     deepEqual([task?.state, (await daemon.tasks()).length], ["succeeded", 1]);
     await until(
@@ -323,12 +349,7 @@ programTest(
     };
     await daemon.apply(asking({ by: ["github:write"] }), ...fromGitHub(fake));
     const code = await askedAtGitHub(daemon, fake);
-    const say = async (user: typeof MONA) => {
-      const id = commented + 1;
-      const shared = { repository: REPOSITORY, issue: 7, user, body: `/approve ${code}` };
-      fake.issues.comments.push({ ...shared, id, updatedAt: Date.now() } as never);
-      await comment(daemon, `/approve ${code}`, { user });
-    };
+    const say = (user: typeof MONA) => comment(daemon, fake, `/approve ${code}`, { user });
     const refusedTo = (login: string) =>
       until(
         `the reply to ${login}`,

@@ -339,7 +339,8 @@ function faultOfBody(body: unknown): Response | undefined {
 /** A comment as the API shows it. */
 function shown({ repository, issue, ...comment }: FakeComment) {
   const html_url = `https://github.com/${repository}/issues/${issue}#issuecomment-${comment.id}`;
-  return { ...comment, html_url };
+  const issue_url = `https://api.github.com/repos/${repository}/issues/${issue}`;
+  return { ...comment, html_url, issue_url };
 }
 
 function shownIssue({ number, title, body, user, pull, state = "open", labels = [] }: FakeIssue) {

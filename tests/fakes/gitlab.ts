@@ -20,6 +20,8 @@ export interface GitLabUser {
   readonly name?: string;
   /** `active` if absent. */
   state?: "active" | "blocked" | "deactivated";
+  /** Whether it is a service account; that of a token is a bot by its name. */
+  readonly bot?: true;
 }
 
 /** A personal, project or group access token. */

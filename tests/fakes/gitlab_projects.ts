@@ -8,6 +8,7 @@ import {
   type GitLabProject,
   type GitLabRoute,
   type GitLabState,
+  type GitLabUser,
   page,
   problem,
   type ProjectRequest,
@@ -45,13 +46,21 @@ export function projectRoutes(state: GitLabState): readonly GitLabRoute[] {
       method: "GET",
       path: /^\/user$/,
       scopes: ["api", "read_api", "read_user"],
-      answer: ({ user }) => {
-        const bot = /^(project|group)_[0-9]+_bot/.test(user.username);
-        return Response.json({
+      answer: ({ user }) =>
+        Response.json({
           ...state.shownUser(user.id),
-          bot,
+          bot: isBot(user),
           email: `${user.username}@x.example`,
-        });
+        }),
+    },
+    {
+      in: "api",
+      method: "GET",
+      path: /^\/users\/([0-9]+)$/,
+      answer: ({ match: [id] }) => {
+        const user = state.users.get(Number(id));
+        if (user === undefined) return problem(404, "User Not Found");
+        return Response.json({ ...state.shownUser(user.id), bot: isBot(user) });
       },
     },
     {
@@ -96,4 +105,8 @@ export function projectRoutes(state: GitLabState): readonly GitLabRoute[] {
       },
     },
   ];
+}
+
+function isBot({ username, bot }: GitLabUser): boolean {
+  return bot === true || /^(project|group)_[0-9]+_bot/.test(username);
 }

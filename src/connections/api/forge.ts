@@ -59,15 +59,27 @@ export interface Asker {
   readonly isBot: boolean;
 }
 
-/** A comment that a person has just written on an issue or a pull, as its event tells. */
+/**
+ * The new comment on an issue or a pull that an event tells of. It says nothing of the author, because
+ * who owns a repository may choose what its events say: {@linkcode ForgeThreads.readComment} asks the forge.
+ */
 export interface NewComment {
+  /** Digits. */
+  readonly id: string;
   readonly text: string;
-  /** Digits; it has sent the event, too. */
-  readonly userId: string;
-  /** Safe to show; empty if the forge names none. */
-  readonly login: string;
   readonly repository: string;
   readonly thread: Thread;
+}
+
+/** A comment as the forge shows it now. */
+export interface WrittenComment extends ForgeUser {
+  readonly text: string;
+  /** A program wrote it: a bot, an App in the name of a person, or the forge itself. */
+  readonly isByProgram: boolean;
+  /** It is not known to be as it was written: somebody may have changed the words of another. */
+  readonly isChanged: boolean;
+  /** Fewer people may read it than the thread. */
+  readonly isInternal: boolean;
 }
 
 /** A value at a forge that may be changed after the event was sent. */
@@ -222,6 +234,8 @@ export interface ForgePeople {
 export interface ForgeThreads {
   /** Comments of a thread that are new or were changed since a time of the forge's clock. */
   commentsOf(thread: Thread, sinceMs: number): AsyncIterable<FoundText>;
+  /** The comment with this id, which is digits; `undefined` if the thread has none. */
+  readComment(thread: Thread, id: string): Promise<WrittenComment | undefined>;
   /** @returns its id; empty if the answer names none. */
   addComment(thread: Thread, body: string): Promise<string>;
   /** @returns whether it was there. */

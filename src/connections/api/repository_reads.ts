@@ -4,8 +4,15 @@
  * @module
  */
 
-import { objectIn, textIn } from "../../base/json.ts";
-import { type CheckedText, mustBeOk, type RepositoryFacts, type RepositoryHost } from "./forge.ts";
+import { type JsonObject, objectIn, textIn } from "../../base/json.ts";
+import {
+  type Asker,
+  type CheckedText,
+  type ForgeUser,
+  mustBeOk,
+  type RepositoryFacts,
+  type RepositoryHost,
+} from "./forge.ts";
 import { timeOf } from "./rest_client.ts";
 
 type Call = RepositoryHost["call"];
@@ -31,6 +38,16 @@ export async function readText(
   if (!answer.ok && (answer.status === 404 || answer.status === 410)) return undefined;
   const text = field.reduce<unknown>((at, name) => objectIn(at)[name], mustBeOk(answer).data);
   return typeof text === "string" ? text : undefined;
+}
+
+/** Whether a comment is as it was when it was written: a new one has one time for both. */
+export function isAsWritten({ created_at: created, updated_at: updated }: JsonObject): boolean {
+  return typeof created === "string" && created !== "" && created === updated;
+}
+
+/** The user who sent an event or wrote a text. */
+export function userOf({ id, login }: Asker): ForgeUser {
+  return { userId: id, login };
 }
 
 /** The address of a page, which goes to a terminal; empty for anything else. */

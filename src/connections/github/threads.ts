@@ -7,10 +7,15 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { isJsonObject, objectIn, textIn } from "../../base/json.ts";
 import { pagesOf } from "../api/pages.ts";
+import { isAsWritten, userOf } from "../api/repository_reads.ts";
 import { type ForgeThreads, type FoundText, mustBeOk, type RepositoryHost } from "../api/forge.ts";
+import { findAsker } from "./subject.ts";
 
 /** Bodies of issues are long: pages of fewer issues than GitHub allows, and larger answers. */
 const ISSUES = { items: 50, maxBytes: 32 * 1024 * 1024 };
+
+/** The address of the thread of a comment, at the API or for people. */
+const THREAD_URL = /\/(?:issues|pulls|pull)\/([1-9][0-9]*)$/;
 
 /** The threads of a repository, and statuses of its commits. */
 export function gitHubThreads(host: RepositoryHost): ForgeThreads {
@@ -28,6 +33,27 @@ export function gitHubThreads(host: RepositoryHost): ForgeThreads {
           if (id !== undefined) yield foundText(String(id), comment);
         }
       }
+    },
+
+    async readComment({ number }, id) {
+      const answer = await call({ path: `${path}/issues/comments/${id}` });
+      if (!answer.ok && (answer.status === 404 || answer.status === 410)) return undefined;
+      const comment = objectIn(mustBeOk(answer).data);
+      const author = findAsker({ sender: comment["user"] });
+      // Ids are those of a whole repository; Gitea names an issue or a pull.
+      const isHere = THREAD_URL.exec(
+        textIn(comment["issue_url"]) || textIn(comment["pull_request_url"]),
+      )?.[1] === String(number);
+      if (String(idIn(comment, "id")) !== id || author === undefined || !isHere) return undefined;
+      const { performed_via_github_app: app = null } = comment;
+      return {
+        ...userOf(author),
+        text: textIn(comment["body"]),
+        // An App can write for a person: then nobody knows whether the person has seen it.
+        isByProgram: author.isBot || app !== null,
+        isChanged: !isAsWritten(comment),
+        isInternal: false,
+      };
     },
 
     async addComment({ number }, body) {

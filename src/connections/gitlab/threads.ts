@@ -17,8 +17,10 @@ import {
   type Thread,
 } from "../api/forge.ts";
 import { pagesOf } from "../api/pages.ts";
+import { isAsWritten, userOf } from "../api/repository_reads.ts";
 import type { RestCall } from "../api/rest.ts";
 import { idIn, projectPath, TEXTS } from "./gitlab_client.ts";
+import { findAsker } from "./subject.ts";
 
 /** Names of the emoji for the words of reactions, which are GitHub's. */
 const EMOJI: Readonly<Record<string, string>> = {
@@ -60,6 +62,23 @@ export function gitLabThreads({ repository, call, clock }: RepositoryHost): Forg
           if (id !== undefined && system === false) yield foundText(id, note, "body");
         }
       }
+    },
+
+    async readComment(thread, id) {
+      const answer = await call({ path: `${at(thread)}/notes/${id}` });
+      if (!answer.ok && answer.status === 404) return undefined;
+      const note = objectIn(mustBeOk(answer).data);
+      const author = findAsker({ object_kind: "note", user: note["author"] });
+      if (String(idIn(note, "id")) !== id || author === undefined) return undefined;
+      const { system, internal, confidential } = note;
+      return {
+        ...userOf(author),
+        text: textIn(note["body"]),
+        isByProgram: system !== false || author.isBot || await isBot(author.id),
+        // A reaction changes the time as well.
+        isChanged: !isAsWritten(note),
+        isInternal: internal === true || confidential === true,
+      };
     },
 
     async addComment(thread, body) {
@@ -165,6 +184,14 @@ export function gitLabThreads({ repository, call, clock }: RepositoryHost): Forg
       if (!isRefused || !await isPending(sha, context)) throw new CallFailed(answer);
     },
   };
+
+  /** Whether a user is one of a token, of a service, or of GitLab: only the user itself says so. */
+  async function isBot(id: string): Promise<boolean> {
+    const answer = await call({ path: `/users/${id}` });
+    if (!answer.ok && answer.status === 404) return true;
+    const user = objectIn(mustBeOk(answer).data);
+    return String(idIn(user, "id")) !== id || user["bot"] !== false;
+  }
 
   /** Whether the newest status of a name waits or runs. */
   async function isPending(sha: string, context: string): Promise<boolean> {

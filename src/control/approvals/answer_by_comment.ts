@@ -1,26 +1,30 @@
 /**
- * Answers an approval by a new comment in the thread of its task's event. The comment counts only if a
- * signature covers it, a person wrote it, and its code is that of what is asked now.
+ * Answers an approval by a new comment in the thread of its task's event. Its event only says which
+ * comment to look at; the comment counts as the forge shows it, if a person wrote it, nobody changed it,
+ * and its code is that of what is asked now.
  *
  * @module
  */
 
 import { findPerson } from "../../auth/persons.ts";
-import { defined } from "../../base/defined.ts";
 import { AppError, type ErrorCode } from "../../base/errors.ts";
 import { FORGE_WORDS } from "../../base/forge_names.ts";
 import type { Log } from "../../base/log.ts";
-import { type AnswerComment, findAnswerComment } from "../../connections/answer_in_comment.ts";
-import type { OwnUsers } from "../../connections/own_users.ts";
+import {
+  type AnswerComment,
+  findAnswer,
+  findAnswerComment,
+} from "../../connections/answer_in_comment.ts";
+import { CallFailed, type WrittenComment } from "../../connections/api/forge.ts";
 import type { EventReader } from "../../intake/waits/event_looks.ts";
 import type { SeenEvent } from "../../intake/waits/seen_events.ts";
-import { mayHaveMarker } from "../../outbox/marker.ts";
+import { addressOf } from "../../outbox/answer_drafts.ts";
 import { COMMENT_SHAPE, replyDraft, threadKey } from "../../outbox/approval_drafts.ts";
+import { mayHaveMarker } from "../../outbox/marker.ts";
 import type { Draft } from "../../outbox/message_kind.ts";
 import type { AnswerSources } from "../../outbox/origin.ts";
-import type { AskedApproval } from "../../store/approval_records.ts";
+import type { AskedApproval, AskingPlace } from "../../store/approval_records.ts";
 import type { OpenPart } from "../../store/wait_records.ts";
-import type { SenderCheck } from "../../tasks/sender_check.ts";
 import {
   answerApproval,
   type Answerer,
@@ -29,19 +33,19 @@ import {
   MAX_COMMENT,
 } from "./answer_approval.ts";
 import { whatCame } from "./answer_words.ts";
-import { identityAt } from "./forge_user.ts";
+import { type CommentedThread, openThread, type ThreadHost } from "./commented_thread.ts";
+import { identityThrough } from "./forge_user.ts";
 
 /** The parts of the daemon that answer by comments. */
-export interface CommentHost extends AnswerHost {
+export interface CommentHost extends AnswerHost, ThreadHost {
+  readonly catalog: ThreadHost["catalog"];
+  readonly clock: ThreadHost["clock"];
   readonly store: AnswerHost["store"] & AnswerSources["store"];
-  readonly ownUsers: Pick<OwnUsers, "isOwn">;
   readonly outbox: { enqueue(drafts: readonly Draft[]): Promise<unknown> };
-  /** Asks a forge anew who may write: an approval trusts no earlier reply. */
-  readonly newSenderCheck: () => SenderCheck;
   readonly log: Log;
 }
 
-/** How long a forge has to say whether somebody may write; other waits are looked at afterwards. */
+/** How long a forge has to say what it knows of a comment; other waits are looked at afterwards. */
 const ASK_MS = 10_000;
 
 /** Errors that another look would give as well. */
@@ -52,11 +56,11 @@ export function commentReader(host: CommentHost): EventReader {
   return {
     shape: COMMENT_SHAPE,
     keysOf(event) {
-      const comment = commentOf(event, host);
+      const comment = toldIn(event);
       return comment === undefined ? [] : [threadKey(comment)];
     },
     async read(event, parts) {
-      const comment = commentOf(event, host);
+      const comment = toldIn(event);
       if (comment === undefined) return;
       for (const part of parts) {
         try {
@@ -71,42 +75,44 @@ export function commentReader(host: CommentHost): EventReader {
   };
 }
 
-/** The comment of an event, if it may answer anything at all. */
-function commentOf(
-  { delivery, event: { payload, coverage } }: SeenEvent,
-  { ownUsers }: CommentHost,
-): AnswerComment | undefined {
+/** The comment that an event tells of, if it is worth a question to the forge. */
+function toldIn({ delivery, event: { payload, coverage } }: SeenEvent): AnswerComment | undefined {
   if (delivery.via !== "http" || delivery.detail.unsigned === true) return undefined;
   if (coverage?.payload !== "all") return undefined;
   const comment = findAnswerComment(payload);
-  if (comment === undefined) return undefined;
-  // A step can have svc comment, and another daemon may not know yet as which user.
-  if (mayHaveMarker(comment.text)) return undefined;
-  return ownUsers.isOwn(comment.userId) ? undefined : comment;
+  return comment === undefined || mayHaveMarker(comment.text) ? undefined : comment;
+}
+
+/** The answer in a comment that svc did not write: a step can have it comment as a person would. */
+function answerIn(text: string) {
+  return mayHaveMarker(text) ? undefined : findAnswer(text);
 }
 
 async function answer(
-  comment: AnswerComment,
-  { taskId, position, round, project, asked, openedAt }: OpenPart,
+  told: AnswerComment,
+  { taskId, position, round, asked, openedAt }: OpenPart,
   event: SeenEvent,
   host: CommentHost,
 ): Promise<void> {
-  const { given } = comment;
-  const by = whoWrote(comment, event, host);
-  if (by === undefined) {
-    host.log.debug("nothing vouches for the server of a comment", { task: taskId });
-    return;
-  }
   // What came before the question was no answer to it.
   if (event.delivery.receivedAt < openedAt) return;
   const [task] = await host.store.findTasks(taskId);
   const step = task?.steps[position]?.id;
   if (task === undefined || step === undefined) return;
+  const late = new AbortController();
+  using _timer = host.clock.after(ASK_MS, () => late.abort());
+  // The thread is that of the task, whatever the event says.
+  const thread = openThread(await addressOf(task, told.forge, host), host, late.signal);
+  const place = { task, step, round };
+  const comment = await readTold(told, thread, place, host);
+  const given = comment === undefined ? undefined : answerIn(comment.text);
+  if (comment === undefined || given === undefined) return;
+  const by = whoWrote(comment, thread, { forge: told.forge, delivery: event.delivery }, host);
   const { digest, by: those } = asked as unknown as AskedApproval;
-  const writer = `${comment.forge}:write`;
+  const writer = `${told.forge}:write`;
   const mayCount = digest.startsWith(given.code) && those.includes(writer);
-  const writes = mayCount && await mayWrite(event, project, host) ? [writer] : [];
-  const surface = by.identity.startsWith("gitea:") ? "gitea" : comment.forge;
+  const writes = mayCount && await thread.mayWrite(comment) ? [writer] : [];
+  const surface = by.identity.startsWith("gitea:") ? "gitea" : told.forge;
   const { result } = await answerApproval({
     taskId,
     step,
@@ -119,34 +125,47 @@ async function answer(
   }, host);
   host.log.debug("a comment answered an approval", { task: taskId, step, result: result.is });
   if (isCounted(result)) return;
-  const text = `${by.called}: ${whatCame(result)}.`;
-  await host.outbox.enqueue(await replyDraft({ task, step, round, text }, host));
+  await reply(`${by.called}: ${whatCame(result)}.`, place, host);
 }
 
-/** Whether the author of the comment may write to its repository now; no reply is a no. */
-async function mayWrite(
-  { event: { payload, coverage, trigger } }: SeenEvent,
-  project: string,
-  { newSenderCheck, clock }: CommentHost,
-): Promise<boolean> {
-  if (coverage === undefined) return false;
-  const { connection } = trigger.resource.spec.event.webhook ?? {};
-  const guard = { permission: "write", ...defined({ connection }) } as const;
-  const late = new AbortController();
-  using _timer = clock.after(ASK_MS, () => late.abort());
-  const why = await newSenderCheck().whyNot({ project, guard, payload, coverage }, late.signal);
-  return why === undefined;
+/** The comment as the forge shows it; `undefined` if it is nobody's answer. */
+async function readTold(
+  { id, forge }: AnswerComment,
+  thread: CommentedThread,
+  place: AskingPlace,
+  host: CommentHost,
+): Promise<WrittenComment | undefined> {
+  const facts = { task: place.task.id, comment: id };
+  try {
+    const read = await thread.read(id);
+    if ("comment" in read) return read.comment;
+    host.log.debug("a comment is no answer", { ...facts, why: read.whyNot });
+  } catch (error) {
+    if (!(error instanceof CallFailed)) throw error;
+    host.log.warn("a comment could not be read, so it is no answer", { ...facts, error });
+    const { title } = FORGE_WORDS[forge];
+    await reply(
+      `A comment could not be read at ${title}, so it did not count: write it again.`,
+      place,
+      host,
+    );
+  }
+  return undefined;
+}
+
+async function reply(text: string, place: AskingPlace, host: CommentHost): Promise<void> {
+  await host.outbox.enqueue(await replyDraft({ ...place, text }, host));
 }
 
 function whoWrote(
-  { forge, userId, login }: AnswerComment,
-  { delivery, event: { payload } }: SeenEvent,
+  { userId, login }: WrittenComment,
+  { connection }: CommentedThread,
+  from: Parameters<typeof identityThrough>[2],
   { catalog }: CommentHost,
-): Answerer & { readonly identity: string } | undefined {
-  const identity = identityAt(userId, { delivery, payload }, catalog);
-  if (identity === undefined) return undefined;
+): Answerer & { readonly identity: string } {
+  const identity = identityThrough(connection, userId, from);
   const person = findPerson(catalog, identity);
-  const { title } = FORGE_WORDS[forge];
+  const { title } = FORGE_WORDS[from.forge];
   const name = person?.name ?? (login === "" ? "somebody" : login);
   return { identity, role: person?.role ?? "read_only", called: `${name} at ${title}` };
 }

@@ -7,13 +7,24 @@
  */
 
 import { AppError } from "../../base/errors.ts";
+import type { ForgeName } from "../../base/forge_names.ts";
 import { isJsonObject, objectIn, textIn } from "../../base/json.ts";
+import type { Connection } from "../../connections/find_connection.ts";
 import { findSubject } from "../../connections/forges.ts";
 import { findForgeFor } from "../../outbox/forge_access.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import { apiUrlOf } from "../../resources/connection.ts";
 import { forgeIdentity } from "../../resources/person.ts";
 import type { Delivery } from "../../store/delivery_records.ts";
+
+/** The identity of a user at the server of a Connection, by what a delivery of that server is. */
+export function identityThrough(
+  { spec }: Connection,
+  id: string,
+  { forge, delivery }: { readonly forge: ForgeName; readonly delivery: Delivery },
+): string {
+  return forgeIdentity(platformOf(forge, delivery), id, hostOf(apiUrlOf(spec)));
+}
 
 /**
  * The identity of a user at the forge of a delivery, such as `gitlab:git.example.com/42`; `undefined` if
@@ -33,7 +44,7 @@ export function identityAt(
     const host = hostOf(apiUrlOf(connection.spec));
     // Another key may be that of another server with a repository of this name.
     if (secretKey !== connection.name && host !== hostIn(payload)) return undefined;
-    return forgeIdentity(platformOf(forge, delivery), id, host);
+    return identityThrough(connection, id, { forge, delivery });
   } catch (error) {
     if (error instanceof AppError && error.code === "refused") return undefined;
     throw error;
@@ -41,7 +52,7 @@ export function identityAt(
 }
 
 /** Gitea and Forgejo send what GitHub would, with headers of their own. */
-const platformOf = (forge: string, { detail: { headerNames } }: Delivery) =>
+const platformOf = (forge: ForgeName, { detail: { headerNames } }: Delivery) =>
   headerNames.includes("x-gitea-event") ? "gitea" : forge;
 
 /** The host at which people see what an API serves. */
