@@ -63,9 +63,9 @@ export interface ApprovalView {
 
 /** A question with all that it shows, and how it ended. */
 export interface ShownApproval extends ApprovalView {
-  /** What the worktree changes, as a patch; only the changed files if it is too long; `null` without. */
+  /** What is committed and what the files change, as a patch; only their names if it is too long; `null` without. */
   readonly diff: string | null;
-  /** Whether the diff is only a list of the changed files. */
+  /** Whether more is sealed than the diff shows; it says itself what. */
   readonly diff_is_cut: boolean;
   /** How it ended, for people; `null` while it is open. */
   readonly ended: string | null;

@@ -127,9 +127,8 @@ export function questionText(question: ShownApproval): string {
 
 function diffText({ diff, diff_is_cut: isCut, task_id: id }: ShownApproval): string {
   if (diff === null) return "";
-  if (!isCut) return `\n${section("Changes", safeLines(diff === "" ? "none" : diff))}`;
-  const where = `All of it: cd "$(svc task workspace ${id})" && git add -AN && git diff HEAD`;
-  return `\n${section("Changed files", safeLines(`${diff}\n${where}`))}`;
+  const where = isCut ? `\nAll of it is in: cd "$(svc task workspace ${id})"` : "";
+  return `\n${section("Changes", safeLines(`${diff === "" ? "none" : diff}${where}`))}`;
 }
 
 const safeLines = (text: string) => text.split("\n").map(printable).join("\n");

@@ -66,7 +66,9 @@ export interface AskedApproval {
   readonly fourEyes: boolean;
   /** The git tree that is sealed; absent without `diff`. */
   readonly tree?: string;
-  /** Whether there is more of the change than is stored with the wait. */
+  /** The commit that is checked out; absent without `diff`. */
+  readonly head?: string;
+  /** Whether more is sealed than the change shows that is stored with the wait. */
   readonly isCut?: true;
   readonly protection: Protection;
 }

@@ -9,7 +9,10 @@ import { browserTest, picture, startBrowser, startConsole } from "../helpers/bro
 import { startDaemon } from "../helpers/daemon.ts";
 import { trigger } from "../helpers/manifests.ts";
 import { ONE_PROGRAM } from "../helpers/program.ts";
+import { missing } from "../helpers/requirements.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
+import { git } from "../rigs/git_repository.ts";
 
 const MARKUP = "<img src=//elsewhere.invalid/x onerror=alert(1)>";
 const WORKFLOW = {
@@ -81,3 +84,39 @@ browserTest("a question is shown as text with its fields, and answered once", as
     },
   );
 });
+
+browserTest("a change that is not shown whole is approved in a terminal", async () => {
+  await using home = await tempDir();
+  await git(home.path, "init", "--quiet");
+  await git(home.path, "commit", "--quiet", "--allow-empty", "-m", "one");
+  await using daemon = await startDaemon(ONE_PROGRAM);
+  const approval = { ask: "Push?", by: ["socket"], diff: true };
+  await daemon.apply(
+    {
+      kind: "Workspace",
+      metadata: { name: "default" },
+      spec: { path: home.path, isolation: "worktree" },
+    },
+    {
+      kind: "Workflow",
+      metadata: { name: "deploy" },
+      spec: { steps: [{ id: "fix", run: 'printf "\\0" >picture' }, { id: "ok", approval }] },
+    },
+    trigger("go", { workflow: "deploy" }),
+  );
+  equal((await daemon.svc(["trigger", "fire", "go"])).code, 0);
+  const { id } = await until("the question", async () => {
+    const [task] = await daemon.tasks();
+    return task?.state === "waiting" ? task : undefined;
+  });
+  await using served = await startConsole(daemon);
+  await using browser = await startBrowser();
+  const page = await browser.open(served.link);
+  await page.getByRole("link", { name: "Approvals" }).first().click();
+  await page.getByRole("link", { name: "Push?" }).click();
+  await page.getByText('[Not shown: what is in "picture": no text]').waitFor();
+  const isDisabled = (name: string) => page.getByRole("button", { name, exact: true }).isDisabled();
+  equal(await isDisabled("Approve"), true);
+  equal(await isDisabled("Reject"), false);
+  await page.getByText(`svc task approve ${id} ok`, { exact: true }).waitFor();
+}, { skip: missing("git") });

@@ -34,7 +34,9 @@ function test(name: string, body: (sealing: Sealing) => Promise<void>): void {
 
 async function sealingOf(rig: RunRig): Promise<Sealing> {
   await commitSomething(rig);
-  const dir = rig.workspace;
+  const dir = `${rig.dirs.root}/x`;
+  await git(rig.workspace, "worktree", "add", "--quiet", "-b", "task", dir);
+  let start = "";
   const canary = `${rig.dirs.root}/canary.sh`;
   const trace = `${rig.dirs.root}/ran`;
   await Deno.writeTextFile(canary, `#!/bin/sh\necho ran >> '${trace}'\ncat\n`, { mode: 0o755 });
@@ -50,8 +52,8 @@ async function sealingOf(rig: RunRig): Promise<Sealing> {
     async seal() {
       const tmp = `${rig.dirs.root}/seal${++tries}`;
       await Deno.mkdir(tmp);
-      const start = await git(dir, "rev-parse", "HEAD");
-      const held = { path: dir, branch: "main", name: "x", common: `${dir}/.git` };
+      if (start === "") start = await git(dir, "rev-parse", "HEAD");
+      const held = { path: dir, branch: "task", name: "x", common: `${rig.workspace}/.git` };
       return await sealTree(held, { start, tmp }, { host: rig.host, taskId: "x" });
     },
   };
@@ -110,9 +112,81 @@ test("attributes and settings of a step hide nothing", async (s) => {
   ok(fourth.tree !== fifth.tree, "a symbolic link");
 });
 
-test("what git does not show as text is not whole, and no NUL reaches a database", async (s) => {
+test("no NUL reaches a database", async (s) => {
   await s.write("late", `${"a\n".repeat(5000)}\0 evil\n`);
-  const { diff } = await s.seal();
+  const { diff, isCut } = await s.seal();
   match(diff, /\u2400 evil/);
   ok(!diff.includes("\0"));
+  equal(isCut, false);
+});
+
+test("what is not shown as text is named, and the change does not count as whole", async (s) => {
+  await s.write("text", "all of it\n");
+  equal((await s.seal()).isCut, false);
+  await s.write("a\tpicture", "\0\u0001evil");
+  const binary = await s.seal();
+  match(binary.diff, /^\+all of it$/m);
+  match(binary.diff, /^\[Not shown: what is in "a\\tpicture": no text\]$/m);
+  equal(binary.isCut, true);
+  await Deno.remove(`${s.dir}/a\tpicture`);
+  await Deno.writeFile(`${s.dir}/latin`, new Uint8Array([0xe9, 0x0a]));
+  const latin = await s.seal();
+  match(latin.diff, /^\[Not shown: characters that are none of UTF-8/m);
+  equal(latin.isCut, true);
+  await Deno.remove(`${s.dir}/latin`);
+  await s.write("text", "all of it\n".repeat(200_000));
+  const long = await s.seal();
+  match(long.diff, /^A\ttext\n\[Not shown: the lines of these files/);
+  equal(long.isCut, true);
+});
+
+test("many files without text are counted", async (s) => {
+  for (let i = 0; i < 25; i++) await s.write(`picture${i}`, "\0");
+  match((await s.seal()).diff, / and 5 more: no text\]$/m);
+});
+
+test("a commit that leaves the files as they are is another seal, and is shown", async (s) => {
+  const before = await s.seal();
+  await git(
+    s.dir,
+    "commit",
+    "--quiet",
+    "--allow-empty",
+    "-m",
+    "Fix\n\ndiff --git a/x b/x\n[Not shown: x]",
+  );
+  const after = await s.seal();
+  equal(after.tree, before.tree);
+  equal(after.head, await git(s.dir, "rev-parse", "HEAD"));
+  ok(after.head !== before.head);
+  match(after.diff, new RegExp(`^commit ${after.head}\nAuthor: .+ <.+>\n\n {4}Fix\n`));
+  match(after.diff, /^ {4}diff --git a\/x b\/x$/m);
+  match(after.diff, /^ {4}\[Not shown: x\]$/m);
+  equal(after.isCut, false);
+  await git(s.dir, "checkout", "--quiet", "--detach", before.head);
+  equal((await s.seal()).head, before.head);
+});
+
+test("files of a commit that are not those of the worktree are shown as well", async (s) => {
+  await s.seal();
+  await s.write("file", "nice\n");
+  await git(s.dir, "commit", "--quiet", "-am", "nice");
+  equal((await s.seal()).diff.match(/^\+nice$/gm)?.length, 1);
+  await s.write("file", "evil\n");
+  await git(s.dir, "commit", "--quiet", "-am", "more");
+  await s.write("file", "nice\n");
+  const { diff, isCut } = await s.seal();
+  const [shown = "", committed = ""] = diff.split(
+    /^\[The commit [0-9a-f]{40} has other files\. .*\]$/m,
+  );
+  match(shown, /^\+nice$/m);
+  ok(!shown.includes("evil"));
+  match(committed, /^-nice\n\+evil$/m);
+  equal(isCut, false);
+});
+
+test("a worktree without a commit is refused", async (s) => {
+  await s.seal();
+  await git(s.dir, "symbolic-ref", "HEAD", "refs/heads/none");
+  await rejects(s.seal(), /HEAD names no commit/);
 });

@@ -15,7 +15,7 @@ import { session } from "../data/session.ts";
 import { Action } from "../parts/action.tsx";
 import { Chip } from "../parts/chip.tsx";
 import { Command } from "../parts/command.tsx";
-import { PatchText } from "../parts/diff.tsx";
+import { isCutHere, PatchText } from "../parts/diff.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { Field } from "../parts/field.tsx";
 import { Link } from "../parts/link.tsx";
@@ -127,6 +127,10 @@ function Shown({ approval, answered }: {
     : isReadOnly
     ? "This console is read-only: it was started with --read-only"
     : undefined;
+  // A page that does not show all that is sealed leads to the command, which does.
+  const notHere = diff !== null && (approval.diff_is_cut || isCutHere(diff))
+    ? "This page does not show all of the change: look at it in a terminal"
+    : undefined;
   const answer = (word: "approved" | "rejected") => async () => {
     const fields = word === "approved" ? { fields: given.value } : {};
     const input = { id: task, step, answer: word, digest, comment: comment.value, ...fields };
@@ -172,9 +176,7 @@ function Shown({ approval, answered }: {
       {diff !== null && (
         <section aria-labelledby="change-title">
           <h2 id="change-title">Change</h2>
-          {approval.diff_is_cut
-            ? <TextBlock value={diff} label="Changed files" />
-            : <PatchText text={diff} command={command} />}
+          <PatchText text={diff} command={command} />
         </section>
       )}
       {ended === null && (
@@ -212,7 +214,7 @@ function Shown({ approval, answered }: {
           question="Approves what this page shows."
           command={`${command} --digest ${digest.slice(0, 8)} --yes`}
           act={answer("approved")}
-          why={why}
+          why={why ?? notHere}
         />
         <Action
           label="Reject"

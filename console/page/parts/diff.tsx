@@ -52,6 +52,11 @@ export function PatchText({ text, command }: { readonly text: string; readonly c
   return <ShownPatch patch={useMemo(() => toPatch(text), [text])} command={command} />;
 }
 
+/** Whether the page shows less of a patch than there is. */
+export function isCutHere(text: string): boolean {
+  return toPatch(text).isCut;
+}
+
 function ShownPatch({ patch, command }: { readonly patch: Patch; readonly command: string }) {
   const { lines, files, isCut } = patch;
   return (

@@ -212,12 +212,18 @@ async function seal(
 
 /** What is not as it was approved; `undefined` if all is. */
 async function whatChanged({ parts }: Wait, context: TaskContext): Promise<string | undefined> {
-  const { tree } = parts[0]?.asked as unknown as AskedApproval;
+  const { tree, head } = parts[0]?.asked as unknown as AskedApproval;
   if (tree === undefined) return undefined;
   const now = await seal(context);
-  if (now.tree === tree) return undefined;
-  return `the files are not those that were shown: they were tree ${shortDigest(tree)}, and are ` +
-    `${shortDigest(now.tree)} now. "svc task retry" asks again`;
+  if (now.tree !== tree) {
+    return `the files are not those that were shown: they were tree ${
+      shortDigest(tree)
+    }, and are ` +
+      `${shortDigest(now.tree)} now. "svc task retry" asks again`;
+  }
+  if (now.head === head) return undefined;
+  return `what is committed is not what was shown: HEAD was ${shortDigest(head ?? "")}, and is ` +
+    `${shortDigest(now.head)} now. "svc task retry" asks again`;
 }
 
 /** Takes back the questions of a task that has ended early: their steps will not run any more. */

@@ -55,6 +55,7 @@ export async function sealQuestion(
     ask,
     Object.entries(fields),
     sealed?.tree ?? "",
+    sealed?.head ?? "",
   ]));
   return {
     digest,
@@ -63,7 +64,7 @@ export async function sealQuestion(
     by,
     need,
     fourEyes,
-    ...defined({ tree: sealed?.tree }),
+    ...defined({ tree: sealed?.tree, head: sealed?.head }),
     ...sealed?.isCut === true ? { isCut: true } : {},
     protection: protectionOf(plan, { ...await protectionFacts(host), by }),
   };
