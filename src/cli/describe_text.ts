@@ -248,12 +248,18 @@ export function describeDelivery({ view, now }: Facts): string {
       ["Key", key === "" ? "" : `${key} of secretstore/${text(view["secret_store"])}`],
       ["Task", task],
       ["Redelivery of", text(view["redelivery_of"])],
-      [text(view["redelivery_of"]) === "" ? "Fired by" : "Redelivered by", text(view["by"])],
+      [askedWord(view), text(view["by"])],
       ["Received", `${ago(view["received_at"], now)}, ${view["body_bytes"]} bytes`],
       ["Headers", headersText(view)],
     ]),
     section("Next", next.map((line) => `${line}\n`).join("")),
   ].join("\n");
+}
+
+/** What somebody had svc do with a delivery. */
+function askedWord(view: Readonly<Record<string, unknown>>): string {
+  if (text(view["redelivery_of"]) !== "") return "Redelivered by";
+  return text(view["source"]) === "manual" ? "Fired by" : "Sent by";
 }
 
 /** The names of the headers of a request, and the number of those that are not listed. */

@@ -66,7 +66,7 @@ export async function openServers(parts: DaemonParts): Promise<Servers> {
     auditLog: opening.use(createAuditLog(state)),
     manifests,
     forgeLogs,
-    receiveOwn: (request) => webhook.answer(request),
+    receiveOwn: (request, by) => webhook.answer(request, by),
     signal: stopping.signal,
   });
   await usePath(dir.socket, removeStaleSockets(dir));

@@ -5,10 +5,11 @@
  * @module
  */
 
+import type { AskedBy } from "../base/asked_by.ts";
 import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import { type HttpServer, serve } from "../http/server/serve.ts";
-import type { PeerHandler } from "../http/server/connection_server.ts";
+import type { RequestHandler } from "../intake/routes.ts";
 import { urlOf } from "./addresses.ts";
 import type { DaemonConfig } from "./config.ts";
 
@@ -16,7 +17,7 @@ import type { DaemonConfig } from "./config.ts";
 export interface WebhookServerOptions {
   /** Address, certificate and trusted proxies. */
   readonly config: DaemonConfig;
-  readonly handler: PeerHandler;
+  readonly handler: RequestHandler;
   readonly maxConnections: number;
   /** Time that requests under way have to finish when the server stops. */
   readonly drainMs: number;
@@ -26,7 +27,7 @@ export interface WebhookServerOptions {
 export class WebhookServer implements AsyncDisposable {
   #server: HttpServer | undefined;
   #url: string | undefined;
-  #handler: PeerHandler | undefined;
+  #handler: RequestHandler | undefined;
 
   /** Base address; `undefined` while it does not listen, or where webhooks are off. */
   get url(): string | undefined {
@@ -63,11 +64,11 @@ export class WebhookServer implements AsyncDisposable {
    *
    * @throws {AppError} `refused` while it does not listen.
    */
-  async answer(request: Request): Promise<Response> {
+  async answer(request: Request, by: AskedBy): Promise<Response> {
     if (this.#handler === undefined) {
       throw new AppError("refused", "The daemon receives no webhooks");
     }
-    return await this.#handler(request, "127.0.0.1");
+    return await this.#handler(request, "127.0.0.1", by);
   }
 
   /** Stops after the requests under way. */

@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { AskedBy } from "../base/asked_by.ts";
 import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import { NAME_PATTERN } from "../resources/names.ts";
@@ -26,13 +27,20 @@ const HOST = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?$/;
 /** Most bytes of all header names and values together. */
 const MAX_HEADER_BYTES = 64 * 1024;
 
+/** Answers a request of this address; `by` is who had svc sign it, if it does not come from outside. */
+export type RequestHandler = (
+  request: Request,
+  remote: string,
+  by?: AskedBy,
+) => Response | Promise<Response>;
+
 /** Answers requests of the public server. */
 export function webhookHandler(
   host: SlackHost,
   ready: Readiness,
-): (request: Request, remote: string) => Response | Promise<Response> {
-  return (request, remote) =>
-    answer(request, { remote, headers: readHeaders(request) }, host, ready);
+): RequestHandler {
+  return (request, remote, by) =>
+    answer(request, { remote, headers: readHeaders(request), ...defined({ by }) }, host, ready);
 }
 
 /** The headers, read once: reading is expensive, through an iterator four times as much. */
@@ -47,7 +55,7 @@ function readHeaders(request: Request): Record<string, string> {
 
 function answer(
   request: Request,
-  sender: Pick<IncomingRequest, "remote" | "headers">,
+  sender: Pick<IncomingRequest, "remote" | "headers" | "by">,
   host: SlackHost,
   ready: Readiness,
 ): Response | Promise<Response> {

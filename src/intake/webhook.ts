@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { AskedBy } from "../base/asked_by.ts";
 import type { Core } from "../base/core.ts";
 import { defined } from "../base/defined.ts";
 import { type AppError, toAppError, unauthorized } from "../base/errors.ts";
@@ -61,6 +62,8 @@ export interface IncomingRequest {
   readonly remote: string;
   /** Headers of the request, names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Who had svc sign it; absent for what came from outside. */
+  readonly by?: AskedBy;
 }
 
 /** Answers one request. Never throws; a status other than 200 means that no task exists. */
@@ -71,6 +74,7 @@ export async function receiveWebhook(
 ): Promise<Response> {
   const { remote } = incoming;
   const context = new DeliveryContext({ id: host.newId(), clock: host.clock, remote });
+  context.by = incoming.by;
   const held = holdBody(incoming, host);
   let received: ReceivedDelivery | undefined;
   try {

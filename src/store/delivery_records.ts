@@ -111,8 +111,8 @@ export interface DeliveryDetail {
    */
   readonly follows?: string;
   /**
-   * Who had it fired or redelivered; absent for any other delivery, and in records of earlier
-   * versions.
+   * Who had svc fire it, sign and send it, or redeliver it; absent for any other delivery, and in records
+   * of earlier versions.
    */
   readonly by?: AskedBy;
   /**

@@ -78,6 +78,8 @@ export function commentReader(host: CommentHost): EventReader {
 /** The comment that an event tells of, if it is worth a question to the forge. */
 function toldIn({ delivery, event: { payload, coverage } }: SeenEvent): AnswerComment | undefined {
   if (delivery.via !== "http" || delivery.detail.unsigned === true) return undefined;
+  // Who has svc sign or repeat an event may put any user into it.
+  if (delivery.detail.by !== undefined) return undefined;
   if (coverage?.payload !== "all") return undefined;
   const comment = findAnswerComment(payload);
   return comment === undefined || mayHaveMarker(comment.text) ? undefined : comment;

@@ -71,27 +71,23 @@ async function ofDelivery(
   host: StartersHost,
 ): Promise<Starter[]> {
   if (stored === undefined) return [{ did: "started", called: `the one who sent delivery ${id}` }];
-  const { source, detail: { redeliveryOf, follows, by } } = stored.delivery;
+  const { redeliveryOf, follows, by } = stored.delivery.detail;
   if (redeliveryOf === undefined) return sendersOf(stored, host.catalog);
-  if (follows !== undefined && by === undefined && source !== MANUAL) {
-    return sendersOf(stored, host.catalog); // svc itself took it up again
-  }
+  const before = await host.store.readDelivery(redeliveryOf);
+  if (follows !== undefined && before === undefined) return sendersOf(stored, host.catalog);
+  const first = await ofDelivery(redeliveryOf, before, host);
+  if (follows !== undefined) return first; // svc itself took it up again
   const { called = `the one who redelivered delivery ${redeliveryOf}`, person } = by ?? {};
-  const again: Starter = { did: "redelivered", called, ...defined({ person }) };
-  // Who fired it by hand is known of the first delivery.
-  const first = source === MANUAL
-    ? await ofDelivery(redeliveryOf, await host.store.readDelivery(redeliveryOf), host)
-    : sendersOf(stored, host.catalog);
-  return follows !== undefined && source === MANUAL ? first : [again, ...first];
+  return [{ did: "redelivered", called, ...defined({ person }) }, ...first];
 }
 
 /** Who sent the event of a delivery; nobody where what svc sees or when it fires was applied. */
 function sendersOf(stored: StoredDelivery, catalog: Catalog): Starter[] {
-  const { source, detail: { by } } = stored.delivery;
-  if (OF_NOBODY.has(source)) return [];
-  return [
-    source === MANUAL && by !== undefined ? { did: "started", ...by } : senderOf(stored, catalog),
-  ];
+  const { source, detail: { redeliveryOf, by } } = stored.delivery;
+  const asked: Starter[] = by === undefined ? [] : [{ did: "started", ...by }];
+  const isMade = asked.length > 0 && (redeliveryOf === undefined || source === MANUAL);
+  // Who has svc fire or sign an event may put any user into it.
+  return isMade || OF_NOBODY.has(source) ? asked : [...asked, senderOf(stored, catalog)];
 }
 
 function senderOf(stored: StoredDelivery, catalog: Catalog): Starter {

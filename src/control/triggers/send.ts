@@ -6,7 +6,8 @@
  */
 
 import type { Input, Output } from "../../api/operations.ts";
-import { type Caller, maySeeSecrets } from "../../auth/caller.ts";
+import { askedBy, type Caller, maySeeSecrets } from "../../auth/caller.ts";
+import type { AskedBy } from "../../base/asked_by.ts";
 import { AppError } from "../../base/errors.ts";
 import type { NewId } from "../../base/ids.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -32,8 +33,8 @@ export interface SendHost extends MadeRequestHost, AuditLog {
   readonly secrets: KnownSecrets;
   /** The daemon's webhook address, where it has one. */
   readonly status: () => { readonly webhookUrl: string | undefined };
-  /** Answers a request as if it had arrived at that address. */
-  readonly receiveOwn: (request: Request) => Promise<Response>;
+  /** Answers a request as if it had arrived at that address, and records who had svc sign it. */
+  readonly receiveOwn: (request: Request, by: AskedBy) => Promise<Response>;
 }
 
 /**
@@ -60,19 +61,19 @@ export async function sendToTrigger(
   const targets = input.url === undefined ? [] : [host.secrets.redact(input.url)];
   return await host.audited(
     { operation: "trigger.send", targets, caller },
-    () => send(input, trigger, host),
+    () => send(input, { trigger, by: askedBy(caller) }, host),
   );
 }
 
 async function send(
   input: Input<"trigger.send">,
-  trigger: ActiveTrigger,
+  { trigger, by }: { readonly trigger: ActiveTrigger; readonly by: AskedBy },
   host: SendHost,
 ): Promise<Output<"trigger.send">> {
   const body = bodyOf(input.body);
   const { url, headers, key } = await make(input, { trigger, body }, host);
   const answered = input.url === undefined
-    ? await toOwn(new Request(url, { method: "POST", headers, body }), host)
+    ? await toOwn(new Request(url, { method: "POST", headers, body }), by, host)
     : await post(url, { headers, body }, host.clock);
   const has = lowerCase(headers);
   const { condition = "" } = trigger.resource.spec.event.filter ?? {};
@@ -124,8 +125,8 @@ async function make(
   return await makeRequestTo(trigger, { body, url: target, now, id, headers, event, key }, host);
 }
 
-async function toOwn(request: Request, host: SendHost): Promise<PostAnswer> {
-  const response = await host.receiveOwn(request);
+async function toOwn(request: Request, by: AskedBy, host: SendHost): Promise<PostAnswer> {
+  const response = await host.receiveOwn(request, by);
   return { status: response.status, answer: await response.text() };
 }
 

@@ -59,7 +59,7 @@ export class DeliveryContext {
   redeliveryOf: string | undefined;
   /** The ended task of which it is an unread message. */
   follows: string | undefined;
-  /** Who had it fired or sent again. */
+  /** Who had svc fire, sign or repeat it. */
   by: AskedBy | undefined;
   /** Method of an unsigned handshake; absent for any other request. */
   handshakeMethod: string | undefined;
@@ -103,6 +103,7 @@ export class DeliveryContext {
       other.failure = this.failure;
       other.unsigned = this.unsigned;
       other.connection = this.connection;
+      other.by = this.by;
       other.bodyBytes = this.bodyBytes;
       other.headerNames = this.headerNames;
       other.event = this.event;
