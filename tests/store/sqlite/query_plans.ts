@@ -49,7 +49,7 @@ const BOUNDED: readonly RegExp[] = [
   /^SCAN waits USING (COVERING )?INDEX waits_(open|for_events)$/, // hold the open ones alone
   /^SCAN children USING (COVERING )?INDEX children_open$/, // holds those that have not ended alone
   /^SCAN (dedup_keys|task_ends)$/, // the first ones
-  /^SCAN told$/, // a task and its follow-ups
+  /^SCAN later$/, // a task with its follow-ups and retries
   /^SCAN pauses$/, // one for each project that a person pauses
   /^SCAN (ready|found)$/, // the values that steps in an index find
   /^SCAN resources USING INDEX resources_limiting$/, // the Projects with a limit alone

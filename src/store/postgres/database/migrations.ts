@@ -192,7 +192,6 @@ const MIGRATIONS = [
   );
   CREATE UNIQUE INDEX conversations_by_id ON conversations (id);
   CREATE INDEX conversations_of_task ON conversations (task_id);
-  CREATE INDEX conversations_of_project ON conversations (project, id);
   ALTER TABLE tasks ADD COLUMN conversation TEXT;
   -- JSON: who had a task retried.
   ALTER TABLE tasks ADD COLUMN retried_by TEXT;
@@ -215,11 +214,14 @@ const MIGRATIONS = [
   -- The task at the top, of one that such a step has started.
   ALTER TABLE tasks ADD COLUMN root_id TEXT;
   CREATE INDEX tasks_of_root ON tasks (root_id) WHERE root_id IS NOT NULL;
+  `,
+  `
   -- granted: what people have allowed beyond the limit of a budget in its window; refused: that they have
   -- not, and why. asks: JSON, the more of a budget of which the step of a turn asks people.
   ALTER TABLE spend ADD COLUMN granted INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE spend ADD COLUMN refused TEXT;
   ALTER TABLE turns ADD COLUMN asks TEXT;
+  CREATE INDEX conversations_of_project ON conversations (project, id);
   `,
 ] as const;
 
