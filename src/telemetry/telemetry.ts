@@ -22,8 +22,11 @@ import { reportRefusal, withTracing } from "./spans.ts";
 import { observeStore } from "./store_observer.ts";
 import { findTracing } from "./tracing.ts";
 
-/** Answers a request; `remote` is the sender's address. */
-type Handler = (request: Request, remote: string) => Response | Promise<Response>;
+/** Answers a request of a sender, whatever is known of it. */
+type Handler<Sender extends unknown[]> = (
+  request: Request,
+  ...sender: Sender
+) => Response | Promise<Response>;
 
 /** An answer may be this old, so that a client that asks in a loop does not load the daemon. */
 const FRESH_MS = 1000;
@@ -84,19 +87,22 @@ export class Telemetry implements Disposable {
   /**
    * Wraps a handler so that its answers are measured; with `page`, it also answers `GET /metrics`.
    */
-  measured(handler: Handler, page?: () => Promise<Response>): Handler {
+  measured<Sender extends unknown[]>(
+    handler: Handler<Sender>,
+    page?: () => Promise<Response>,
+  ): Handler<Sender> {
     const clock = this.#clock;
-    return (request, remote) => {
+    return (request, ...sender) => {
       if (request.method === "GET") {
         const asked = page !== undefined && /^https?:\/\/[^/]+\/metrics$/.test(request.url);
-        return asked ? page() : handler(request, remote);
+        return asked ? page() : handler(request, ...sender);
       }
       const start = clock.monotonicMs();
       const done = (response: Response) => {
         this.#metrics.request(response.status, (clock.monotonicMs() - start) / 1000);
         return response;
       };
-      const answer = handler(request, remote);
+      const answer = handler(request, ...sender);
       return answer instanceof Promise ? answer.then(done) : done(answer);
     };
   }

@@ -113,7 +113,7 @@ programTest("two people approve, each once, and everybody is told the truth", as
 });
 
 programTest(
-  "four eyes: who fired, redelivered or retried it is known, and is refused",
+  "four eyes: who fired, sent, redelivered or retried it is known, and is refused",
   async () => {
     await using daemon = await startDaemon(ONE_PROGRAM);
     const names = ["ada", "bob", "eve"];
@@ -165,9 +165,24 @@ programTest(
     const shown = await daemon.svc(["describe", `delivery/${newest?.id}`]);
     match(shown.stdout, /\nRedelivered by: +eve\n/);
 
+    // An event that somebody has svc sign may name any user: who had it signed has started the task.
+    const file = `${daemon.dataDir}/event.json`;
+    await Deno.writeTextFile(file, '{"sender":{"login":"eve","id":7}}');
+    const sent = await daemon.svc(["trigger", "send", "ship", "-f", file], { env: bob });
+    equal(sent.code, 0, sent.stderr);
+    const signed = await waitingTask([first.id, second.id, third.id]);
+    const [own] = await daemon.json("get", "deliveries") as { readonly id: string }[];
+    match((await daemon.svc(["describe", `delivery/${own?.id}`])).stdout, /\nSent by: +bob\n/);
+    match(await signed.answer("approve", bob), /bob has started the task/);
+    match(await signed.answer("reject", ada), /rejected/);
+    await daemon.svc(["delivery", "redeliver", own?.id ?? ""], { env: eve });
+    const repeated = await waitingTask([first.id, second.id, third.id, signed.id]);
+    match(await repeated.answer("approve", bob), /bob has started the task/);
+    match(await repeated.answer("approve", ada), /approved, and the task goes on/);
+
     // Nobody in particular may be any of them.
     equal((await daemon.svc(["task", "retry", third.id])).code, 0);
-    const last = await waitingTask([first.id, second.id, third.id]);
+    const last = await waitingTask([first, second, third, signed, repeated].map(({ id }) => id));
     match(await last.answer("approve", bob), /whether bob is somebody else than an operator/);
   },
 );
