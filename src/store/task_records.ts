@@ -193,11 +193,10 @@ export interface StepRecord {
   readonly session?: string;
   /** Position of the first message of the inbox that it was given; absent without messages. */
   readonly readFrom?: number;
-  /**
-   * Position behind the last message that it was given. It counts for the task, not for the step: a
-   * stored record does not have it.
-   */
+  /** Position behind the last message that it was given: of the task, so a stored record has none. */
   readonly readUpTo?: number;
+  /** Position of the first message that turned out not to be read; of the task, too. */
+  readonly unreadFrom?: number;
   /** Values it wrote to `$SVC_OUTPUT`, and what its agent said about its run. */
   readonly outputs?: Readonly<Record<string, string>>;
 }

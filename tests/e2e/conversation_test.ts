@@ -146,6 +146,30 @@ programTest("the retry of a task gives its agent the messages that it had", asyn
   equal(await read("inbox", 1), await read("inbox", 0));
 });
 
+programTest("messages to a task whose agent is not there start a follow-up", async (program) => {
+  await using daemon = await startDaemon(program);
+  const spec = { command: "no-such-agent -p", timeout: "1m", sandbox: "none" };
+  const steps = [
+    { id: "first", run: "echo > begun; until [ -e go ]; do sleep 0.05; done" },
+    { id: "work", agent: "gone", prompt: "Fix it." },
+  ];
+  await daemon.apply(
+    { kind: "Agent", metadata: { name: "gone" }, spec },
+    { kind: "Workflow", metadata: { name: "talk" }, spec: { steps } },
+    TALKING,
+  );
+  const first = await comment(daemon, "begin");
+  await untilFile(`${daemon.workspace}/begun`);
+  equal(await comment(daemon, "do not forget this"), first);
+  await Deno.writeTextFile(`${daemon.workspace}/go`, "");
+  const [, next] = await until("a follow-up", async () => {
+    const all = await tasksOf(daemon);
+    return all[1]?.["state"] === "failed" ? all : undefined;
+  });
+  deepEqual([next?.["parent_id"], next?.["state"]], [first, "failed"]);
+  ok(next !== undefined && await startedBy(daemon, next) === "do not forget this");
+});
+
 slowTest(
   "what nobody has read starts one follow-up after the other, also after kill -9",
   async (program) => {

@@ -174,3 +174,134 @@ test("the message that ends a wait is read, and those after it are not", async (
   ok(!prompt.includes("ends it"));
   deepEqual(await unread(rig, id), []);
 });
+
+/** What agents print whose model was never asked, and one whose model has answered before. */
+const REFUSED = '{"type":"result","is_error":true,"api_error_status":401,"result":"Invalid key"}';
+const LIMITED = '{"type":"result","is_error":true,"api_error_status":429,"result":"limit"}';
+const HALF = '{"type":"result","is_error":false,"result":"Half.","usage":{"output_tokens":7}}';
+const prints = (...lines: string[]) =>
+  `cat > prompt.$SVC_STEP; printf '%s\\n' ${lines.map((line) => `'${line}'`).join(" ")}; exit 1`;
+
+const agentWith = (command: string, more = {}, name = "a") =>
+  JSON.stringify({ kind: "Agent", metadata: { name }, spec: { command, ...more } });
+
+const CLAUDE = { output: "claude" };
+const ONE = "agent: a, prompt: work";
+
+/** What fails, the agent, what its step says, and whether it has read its message. */
+const FAILED: readonly (readonly [what: string, agent: string, step: string, hasRead: boolean])[] =
+  [
+    ["an agent that is not there", agentWith("no-such-agent -p"), ONE, false],
+    ["one that cannot be run", agentWith("./not-executable"), ONE, false],
+    [
+      "one that is not there, and whose prompt names the inbox",
+      agentWith("no-such-agent -p"),
+      'agent: a, prompt: "See $SVC_INBOX"',
+      false,
+    ],
+    ["one that is not logged in", agentWith(prints(REFUSED), CLAUDE), ONE, false],
+    ["one at its limit", agentWith(prints(LIMITED), CLAUDE), `${ONE}, onLimit: fail`, false],
+    [
+      "one whose limit came after an answer",
+      agentWith(prints(HALF, LIMITED), CLAUDE),
+      `${ONE}, onLimit: fail`,
+      true,
+    ],
+    ["an agent that fails", agentWith("cat > prompt.a; exit 1"), ONE, true],
+    ["a line with a program that is not there", "", `run: 'no-such-one "$SVC_INBOX"'`, false],
+    ["a line that fails", "", `run: 'cat "$SVC_INBOX"; exit 1'`, true],
+  ];
+
+for (const [what, more, step, hasRead] of FAILED) {
+  test(`${what} has read ${hasRead ? "what it was given" : "nothing"}`, async (rig) => {
+    await Deno.writeTextFile(`${rig.workspace}/not-executable`, "");
+    const claimed = await rig.claim(`{steps: [{id: a, ${step}}]}`, more === "" ? {} : { more });
+    const { id } = claimed.task;
+    await rig.host.inboxes.add(id, { text: "one" });
+    equal((await rig.run(claimed)).state, "failed");
+    deepEqual(await unread(rig, id), hasRead ? [] : ["one"]);
+  });
+}
+
+test("the agent that takes over is given the messages, and has read them", async (rig) => {
+  const claimed = await rig.claim(`{steps: [{id: a, agent: [gone, a], prompt: work}]}`, {
+    more: `${agentWith("no-such-agent -p", {}, "gone")}\n---\n${AGENT.more}`,
+  });
+  const { id } = claimed.task;
+  await rig.host.inboxes.add(id, { text: "one" });
+  await go(rig);
+  equal((await rig.run(claimed)).state, "succeeded");
+  match(await findFile(`${rig.workspace}/prompt.a`) ?? "", />one</);
+  deepEqual(await unread(rig, id), []);
+});
+
+test("a step waits for an agent with its messages unread, and is given them again", async (rig) => {
+  const claimed = await rig.claim(`{steps: [{id: a, ${ONE}}]}`, {
+    more: agentWith(`[ -e go ] || { ${prints(LIMITED)}; }; cat > prompt.a`, CLAUDE),
+  });
+  const { id } = claimed.task;
+  await rig.host.inboxes.add(id, { text: "one" });
+  equal((await rig.run(claimed)).state, "waiting");
+  deepEqual(await unread(rig, id), ["one"]);
+  equal((await rig.task(id)).steps[0]?.readFrom, 0);
+});
+
+test("what an attempt has read stays read where the next one could not begin", async (rig) => {
+  const claimed = await rig.claim(
+    `{steps: [{id: a, ${ONE}, retry: {attempts: 2, backoffSecs: 0}}]}`,
+    {
+      more: agentWith(
+        "[ $SVC_ATTEMPT = 1 ] || exit 127; echo > at.a; until [ -e go ]; do sleep 0.02; done; exit 1",
+      ),
+    },
+  );
+  const { id } = claimed.task;
+  await rig.host.inboxes.add(id, { text: "one" });
+  const running = rig.run(claimed);
+  await untilFile(`${rig.workspace}/at.a`);
+  await rig.host.inboxes.add(id, { text: "two" });
+  await go(rig);
+  equal((await running).state, "failed");
+  deepEqual(await unread(rig, id), ["two"]);
+});
+
+test("an agent beside one that could not begin makes nothing read of what that was given", async (rig) => {
+  const slow = "echo > at.a; until [ -e fail ]; do sleep 0.02; done; exit 127";
+  const claimed = await rig.claim(
+    `{steps: [{id: a, agent: slow, prompt: work, needs: []},
+       {id: c, run: 'until [ -e next ]; do sleep 0.02; done', needs: []},
+       {id: b, agent: a, prompt: work, needs: [c]}]}`,
+    { more: `${agentWith(slow, {}, "slow")}\n---\n${AGENT.more}` },
+  );
+  const { id } = claimed.task;
+  await rig.host.inboxes.add(id, { text: "one" });
+  const running = rig.run(claimed);
+  await untilFile(`${rig.workspace}/at.a`);
+  await rig.host.inboxes.add(id, { text: "two" });
+  await Deno.writeTextFile(`${rig.workspace}/next`, "");
+  await untilFile(`${rig.workspace}/at.b`);
+  const prompt = await findFile(`${rig.workspace}/prompt.b`) ?? "";
+  ok(prompt.includes(">two<") && !prompt.includes(">one<"));
+  await Deno.writeTextFile(`${rig.workspace}/fail`, "");
+  await until(
+    "the end of a",
+    async () => (await rig.task(id)).steps[0]?.state === "failed" || undefined,
+  );
+  deepEqual(await unread(rig, id), ["one", "two"]);
+  await go(rig);
+  equal((await running).state, "failed");
+  deepEqual(await unread(rig, id), ["one", "two"]);
+});
+
+test("after a crash, messages are unread that were given to an agent which is not there", async (rig) => {
+  const more = agentWith("no-such-agent -p");
+  const claimed = await rig.claim(`{steps: [{id: a, ${ONE}}]}`, { more });
+  const { id } = claimed.task;
+  await rig.host.inboxes.add(id, { text: "one" });
+  // It began, and the daemon was killed before the end of the step was stored.
+  const begun = { position: 0, id: "a", state: "running", reason: "", startedAt: 1 } as const;
+  await rig.store.saveStep(id, { ...begun, readFrom: 0, readUpTo: 1 });
+  await rig.store.requeueTask(id, []);
+  equal((await rig.run(await rig.reclaim(id))).state, "failed");
+  deepEqual(await unread(rig, id), ["one"]);
+});

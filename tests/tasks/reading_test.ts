@@ -6,7 +6,7 @@
 
 import { strictEqual as equal } from "node:assert/strict";
 import type { Plan, PlannedStep } from "../../src/tasks/plan.ts";
-import { type Reading, readingOf, readsMessages } from "../../src/tasks/reading.ts";
+import { hasReadAll, type Reading, readingOf, readsMessages } from "../../src/tasks/reading.ts";
 
 const agent = (command = "claude -p") =>
   ({ name: "a", command, promptDelivery: "stdin", env: {} }) as const;
@@ -51,4 +51,26 @@ Deno.test("a task can read messages if one of its steps does, or waits for one",
   for (const [plan, reads] of PLANS) {
     equal(readsMessages(plan as Plan), reads, JSON.stringify(plan));
   }
+});
+
+const FAILED = { state: "failed", exitCode: 1, hasAnswered: false };
+const ENDS: readonly (readonly [end: Parameters<typeof hasReadAll>[0], reads: boolean])[] = [
+  [{ state: "succeeded", exitCode: 0, hasAnswered: false }, true],
+  [{ ...FAILED, failure: "error" }, true],
+  [{ ...FAILED, failure: "timeout", exitCode: 143 }, true],
+  [{ ...FAILED, failure: "budget" }, true],
+  [{ ...FAILED, exitCode: 126 }, false],
+  [{ ...FAILED, exitCode: 127 }, false],
+  [{ ...FAILED, exitCode: 128 }, true],
+  [{ ...FAILED, failure: "limit" }, false],
+  [{ ...FAILED, failure: "auth", exitCode: 0 }, false],
+  [{ ...FAILED, failure: "limit", hasAnswered: true }, true],
+  [{ ...FAILED, failure: "auth", hasAnswered: true }, true],
+  [{ ...FAILED, exitCode: 127, hasAnswered: true }, true],
+  [{ state: "cancelled", exitCode: 127, hasAnswered: false }, true],
+  [{ state: "pending", exitCode: 127, hasAnswered: false }, true],
+];
+
+Deno.test("a program has read what it was given unless it could not do its work", () => {
+  for (const [end, reads] of ENDS) equal(hasReadAll(end), reads, JSON.stringify(end));
 });

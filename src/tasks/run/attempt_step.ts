@@ -24,6 +24,7 @@ import {
   withTokens,
 } from "../step/agent_output.ts";
 import { readOutputs } from "../step/step_outputs.ts";
+import { hasReadAll } from "../reading.ts";
 import {
   limitOf,
   type StepLimit,
@@ -156,7 +157,10 @@ async function attemptOnce(
   let left: readonly LimitName[] | AppError = [];
   try {
     if (note !== undefined) await attempt.log.note(note);
-    result = await runProcess(positioned, attempt, prepared).catch(refusal);
+    result = await runProcess(positioned, attempt, prepared).catch((error) => {
+      attempt.reading.takeBack(); // nobody knows what it has read
+      return refusal(error);
+    });
   } finally {
     if (sandbox !== undefined) left = await sandbox.close().catch(refusal);
   }
@@ -224,7 +228,7 @@ async function runProcess(
     leftovers.arePossible = true;
     throw error;
   });
-  reading.end(positioned.step);
+  const { written } = reading;
   // What was in a sandbox has ended with it.
   if (over.leftNothing !== true && sandbox === undefined) leftovers.arePossible = true;
   await said.end();
@@ -235,18 +239,27 @@ async function runProcess(
   }
   const outputs = await outputsOf(output, { ...said.outputs, ...captured.outputs }, log);
   const exit = sandbox?.endOf(over) ?? over;
-  if (typeof exit === "string") return { state: "failed", reason: exit, exitCode: over.code };
+  if (typeof exit === "string") {
+    reading.takeBack();
+    return { state: "failed", reason: exit, exitCode: over.code };
+  }
   const isCut = cancellation.why !== undefined && exit.endedFor === "signal" ||
     isCutOff(exit, host, cancellation);
   const verdict: AttemptResult = isCut
     ? endedFor(cancellation, context)
     : atLimit(said.judge(judgeExit(exit, limit), exit.code), limits, host.clock.now());
   const result = verdict.state === "succeeded" ? captured.excess ?? verdict : verdict;
+  const hasRead = hasReadAll({
+    ...verdict,
+    exitCode: exit.code,
+    hasAnswered: said.hasAnswered === true,
+  });
+  reading.end(positioned.step, { hasRead, written });
   return {
     ...result,
     exitCode: exit.code,
     ...work === undefined ? {} : {
-      hasWorked: said.hasWorked,
+      hasWorked: said.hasAnswered ?? true,
       usage: said.usage,
       hasLostSession: work.session?.isResumed === true && result.state === "failed" &&
         exit.endedFor === undefined && said.hasLostSession(exit.code),

@@ -32,6 +32,7 @@ export class InboxReading {
   of(before: Pick<StepRecord, "readFrom"> | undefined): StepReading {
     return new StepReading(before?.readFrom, {
       unreadFrom: () => this.#upTo,
+      takeBack: (from) => void (this.#upTo = Math.min(this.#upTo, from)),
       list: (from) => this.#inboxes.listFrom(this.#taskId, from),
       written: () => this.#inboxes.written(this.#taskId),
       advance: (upTo) => this.advance(upTo),
@@ -47,6 +48,8 @@ export class InboxReading {
 /** The inbox of one task. */
 interface TaskInbox {
   readonly unreadFrom: () => number;
+  /** Notes that no message from this position on counts as read. */
+  readonly takeBack: (from: number) => void;
   readonly list: (from: number) => Promise<readonly InboxMessage[]>;
   readonly written: () => number;
   readonly advance: (upTo: number) => void;
@@ -59,6 +62,10 @@ export class StepReading {
   /** Position behind the messages in the prompt of the attempt that is prepared. */
   #given: number | undefined;
   #upTo: number | undefined;
+  /** Position behind the last message that an attempt has read which is over. */
+  #known: number | undefined;
+  /** Position of the first message that counted as read, until the attempt turned out not to have read it. */
+  #unreadFrom: number | undefined;
 
   constructor(from: number | undefined, inbox: TaskInbox) {
     this.#from = from;
@@ -78,24 +85,47 @@ export class StepReading {
     return fitting;
   }
 
-  /** The program of the attempt has begun, and so it has its prompt. */
+  /** A program has begun, and so it is taken to have its prompt: what begins beside it is given the others. */
   begin(): void {
     if (this.#given !== undefined) this.#read(this.#given);
   }
 
-  /** The program of the attempt has ended. */
-  end(step: PlannedStep): void {
-    if (readingOf(step) === "file") this.#read(this.#inbox.written());
+  /** The position behind the last message in the file. */
+  get written(): number {
+    return this.#inbox.written();
+  }
+
+  /** The attempt is over; `written` is what the file had when its program ended. */
+  end(step: PlannedStep, { hasRead, written }: { hasRead: boolean; written: number }): void {
+    if (!hasRead) return this.takeBack();
+    if (readingOf(step) === "file") this.#read(written);
+    this.#known = this.#upTo;
+  }
+
+  /** What the attempt was given counts as unread again, but for what an earlier one has read. */
+  takeBack(): void {
+    const from = Math.max(this.#from ?? 0, this.#known ?? 0);
+    if (this.#given === undefined || this.#given <= from) return;
+    this.#upTo = this.#known;
+    this.#unreadFrom = from;
+    this.#inbox.takeBack(from);
   }
 
   #read(upTo: number): void {
+    this.#unreadFrom = undefined;
     this.#upTo = Math.max(this.#upTo ?? 0, upTo);
     this.#inbox.advance(upTo);
   }
 
-  /** What the record of the step says about it. */
-  get record(): Pick<StepRecord, "readFrom" | "readUpTo"> {
-    return defined({ readFrom: this.#from, readUpTo: this.#upTo });
+  /** What the record of the step says about it; another step may have moved the position meanwhile. */
+  get record(): Pick<StepRecord, "readFrom" | "readUpTo" | "unreadFrom"> {
+    const position = this.#inbox.unreadFrom();
+    const isUnread = this.#unreadFrom !== undefined && position <= this.#unreadFrom;
+    return defined({
+      readFrom: this.#from,
+      readUpTo: this.#upTo && Math.min(this.#upTo, position),
+      unreadFrom: isUnread ? this.#unreadFrom : undefined,
+    });
   }
 }
 

@@ -164,14 +164,14 @@ function lastRecord(
   { attempt, finishedAt }: { attempt: number; finishedAt: number },
 ): StepRecord {
   if (result.state === "pending") {
-    const { position, id, readFrom } = base;
+    const { position, id, readFrom, unreadFrom } = base;
     return {
       position,
       id,
       state: "pending",
       reason: INTERRUPTED,
       attempt,
-      ...defined({ readFrom }),
+      ...defined({ readFrom, unreadFrom }),
     };
   }
   const after = result.state === "failed" && attempt > 1 ? `, after ${attempt} attempts` : "";

@@ -88,9 +88,9 @@ export class AgentOutput {
     return this.#reader?.facts.sessionId;
   }
 
-  /** Whether the agent's model has answered anything, as far as is known. */
-  get hasWorked(): boolean {
-    return this.#reader?.facts.hasWorked ?? true;
+  /** Whether the agent's model has answered anything; `undefined` if nobody reads what it prints. */
+  get hasAnswered(): boolean | undefined {
+    return this.#reader?.facts.hasWorked;
   }
 
   /**

@@ -15,7 +15,7 @@ import { defined } from "../../../src/base/defined.ts";
 import type { ConversationQuery } from "../../../src/store/conversation_store.ts";
 import { MAX_MESSAGES } from "../../../src/store/rules/conversation.ts";
 import type { Store } from "../../../src/store/store.ts";
-import type { EventConversation, NewTask } from "../../../src/store/task_records.ts";
+import type { EventConversation, NewTask, StepRecord } from "../../../src/store/task_records.ts";
 import { times } from "../../helpers/program.ts";
 import { accept, idOf, retry, taskIdOf } from "../../helpers/store_records.ts";
 import { eachStore, numberOf, range } from "./each_store.ts";
@@ -297,6 +297,42 @@ eachStore(
     const ended = { taskId: taskIdOf(1), state: "succeeded", reason: "", now: 90, steps } as const;
     equal(await store.finishTask(ended), true);
     equal((await store.findTasks(taskIdOf(1)))[0]?.unread, undefined);
+  },
+);
+
+/** Records of a step, one after the other, and what the task has read after them of three messages. */
+const MOVES: readonly (readonly [
+  moves: readonly Partial<Pick<StepRecord, "readUpTo" | "unreadFrom">>[],
+  position: number,
+])[] = [
+  [[{ readUpTo: 2 }, { unreadFrom: 1 }], 1],
+  [[{ readUpTo: 2 }, { unreadFrom: 0 }, { readUpTo: 3 }], 3],
+  [[{ unreadFrom: 1 }], 0],
+  [[{ readUpTo: 1 }, { readUpTo: 3 }, { readUpTo: 1, unreadFrom: 1 }], 1],
+  [[{ readUpTo: 3 }, { unreadFrom: 1 }, { unreadFrom: 2 }], 1],
+  [[{ readUpTo: 3 }, { unreadFrom: 0 }, { readUpTo: 1 }, { readUpTo: 0 }], 1],
+];
+
+eachStore(
+  "what a step has not read after all is unread, also if all is stored at once",
+  async (store) => {
+    let n = 0;
+    for (const [moves, position] of MOVES) {
+      for (const isAtOnce of [false, true]) {
+        const taskId = taskIdOf(++n);
+        await accept(store, n);
+        await store.claimTasks(9, 5);
+        for (const text of ["a", "b", "c"]) await store.addToInbox(taskId, { text }, 6);
+        const step = { position: 0, id: "build", state: "running", reason: "" } as const;
+        const saving = moves.map((move) => () => store.saveStep(taskId, { ...step, ...move }));
+        if (isAtOnce) await Promise.all(saving.map((save) => save()));
+        else for (const save of saving) await save();
+        const unread = (await store.listUnread(taskId)).map((one) => one.position);
+        deepEqual(unread, [0, 1, 2].slice(position), JSON.stringify([moves, isAtOnce]));
+        const end = { taskId, state: "failed", reason: "", now: 90 } as const;
+        equal(await store.finishTask(end), position === 3 ? true : "unread");
+      }
+    }
   },
 );
 

@@ -119,7 +119,7 @@ BEGIN
         ELSE nullif(changed.directory, '') END,
       ${given("waiting_since", "run_at")},
       active_ms = tasks.active_ms + coalesce(changed.more_active_ms, 0),
-      read_up_to = greatest(tasks.read_up_to, changed.read_up_to),
+      read_up_to = least(greatest(tasks.read_up_to, changed.read_up_to), changed.unread_from),
       claimed_at = CASE WHEN changed.more_active_ms IS NULL THEN tasks.claimed_at END,
       ${given("workspace", "workspace_max")},
       ${given("workspace", "gate", "decode(changed.gate, 'hex')")},
@@ -133,7 +133,7 @@ BEGIN
       finished_at bigint, readiness bigint, cancel_reason text, workspace text, workflow text,
       delivery_id text, plan_hash text, directory text, workspace_max bigint, run_at bigint,
       waiting_since bigint, stays_on_node bigint, more_active_ms bigint, read_up_to bigint,
-      messages bigint, message_bytes bigint,
+      unread_from bigint, messages bigint, message_bytes bigint,
       gate text, gate_max bigint, payload_from int, payload_length int, parent_id text,
       depth bigint, trace text, priority bigint)
     WHERE tasks.id = changed.id AND tasks.id = ANY (${idsOf("made.updates", "id")});

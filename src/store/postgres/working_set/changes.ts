@@ -86,10 +86,23 @@ export class Changes {
     tasks.set(id, Object.assign({ id }, tasks.get(id), columns));
   }
 
-  /** Changes a column of a task to this number, unless the batch has made it higher. */
-  raiseTask(id: string, column: string, to: number): void {
-    const known = (this.#tasks.get(id) ?? this.#updates.get(id))?.[column];
-    this.updateTask(id, { [column]: Math.max(to, Number(known ?? 0)) });
+  /**
+   * Raises a number of a task, and then lowers it: after the bounds that the batch has for it already, which
+   * are in these two columns.
+   */
+  boundTask(
+    id: string,
+    [lower, upper]: readonly [lower: string, upper: string],
+    { atLeast, atMost }: { readonly atLeast: number; readonly atMost: number },
+  ): void {
+    const known = this.#tasks.get(id) ?? this.#updates.get(id);
+    const bounded = (value: unknown, otherwise: number) =>
+      Math.min(Math.max(Number(value ?? otherwise), atLeast), atMost);
+    const most = bounded(known?.[upper], Infinity);
+    this.updateTask(id, {
+      [lower]: bounded(known?.[lower], 0),
+      ...most === Infinity ? {} : { [upper]: most },
+    });
   }
 
   /** Changes columns of a task, and its payload. */

@@ -290,11 +290,12 @@ export class WorkingTasks implements TaskRows {
       session: step.session,
       read_from: step.readFrom,
     });
-    const { readUpTo } = step;
-    if (readUpTo === undefined) return;
-    this.changes.raiseTask(taskId, "read_up_to", readUpTo);
+    const { readUpTo: atLeast = 0, unreadFrom: atMost = Infinity } = step;
+    if (atLeast === 0 && atMost === Infinity) return;
+    this.changes.boundTask(taskId, ["read_up_to", "unread_from"], { atLeast, atMost });
     const task = this.tasks.peek(taskId);
-    if (task === undefined || task.inbox.readUpTo >= readUpTo) return;
+    if (task === undefined) return;
+    const readUpTo = Math.min(Math.max(task.inbox.readUpTo, atLeast), atMost);
     this.tasks.change(task, { inbox: { ...task.inbox, readUpTo } });
   }
 

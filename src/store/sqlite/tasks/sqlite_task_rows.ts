@@ -315,10 +315,12 @@ export class SqliteTaskRows implements TaskRows {
       step.session ?? null,
       step.readFrom ?? null,
     );
-    if (step.readUpTo === undefined) return;
+    const { readUpTo, unreadFrom } = step;
+    if ((readUpTo ?? unreadFrom) === undefined) return;
     this.db.run(
-      "UPDATE tasks SET read_up_to = max(read_up_to, ?) WHERE id = ?",
-      step.readUpTo,
+      "UPDATE tasks SET read_up_to = min(max(read_up_to, ?), ?) WHERE id = ?",
+      readUpTo ?? 0,
+      unreadFrom ?? Number.MAX_SAFE_INTEGER,
       taskId,
     );
   }
