@@ -49,6 +49,12 @@ export function personNamed(catalog: Catalog, name: string): FoundPerson | undef
   return resource === undefined ? undefined : toFound(resource);
 }
 
+/** Whether the Person of a name is the one that it was at a time, in milliseconds since the epoch. */
+export function isStill(name: string, at: number, catalog: Catalog): boolean {
+  const person = personNamed(catalog, name);
+  return person !== undefined && person.since <= at;
+}
+
 function ownersIn(catalog: Catalog): Index["owners"] {
   const owners = new Map<string, FoundPerson | undefined>();
   for (const resource of personsOf(catalog)) {

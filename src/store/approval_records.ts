@@ -78,6 +78,8 @@ export interface Starter extends Somebody {
   readonly did: "started" | "retried" | "redelivered";
   /** For people: `ada`, `token ci`, `octocat at GitHub`. */
   readonly called: string;
+  /** It was a Person who was deleted since: nobody knows which of the others that is now. */
+  readonly isGone?: true;
 }
 
 /** An answer to an open question. */
@@ -86,6 +88,10 @@ export interface AskedAnswer extends WaitPlace, Somebody {
   readonly key: string;
   /** Every identity of the Person. */
   readonly identities: readonly string[];
+  /** When the Person was applied first, in milliseconds since the epoch; absent without a Person. */
+  readonly personSince?: number;
+  /** Keys of answers that count no longer: their Person was deleted, or is another one of that name now. */
+  readonly gone: readonly string[];
   /** The entries of `by` that let this answer count. */
   readonly mayBy: readonly string[];
   /** Everybody who has made the task run, as far as svc knows now; nobody has if empty. */

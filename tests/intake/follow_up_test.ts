@@ -240,7 +240,8 @@ Deno.test("what a task has not read goes to the one that its conversation was bo
 });
 
 Deno.test("a task of a conversation was started by who sent its own event", async () => {
-  await using rig = await sourceRig(TRIGGERS);
+  const person = "kind: Person\nmetadata: {name: ada}\nspec: {role: operator}";
+  await using rig = await sourceRig(`${TRIGGERS}\n---\n${person}\n`);
   const ada = [{ did: "started", called: "ada", person: "ada" }];
   const startersOf = async (id = "") => await findStarters(id, rig.host);
   const first = await start(rig, "begin");

@@ -60,6 +60,7 @@ const answer = (
     person: "ada",
     called: "ada",
     identities: [],
+    gone: [],
     startedBy: [],
     surface: "cli",
     answer: "approved",

@@ -6,7 +6,7 @@
  */
 
 import type { Caller } from "../../auth/caller.ts";
-import { findPerson, personNamed } from "../../auth/persons.ts";
+import { findPerson, isStill, personNamed } from "../../auth/persons.ts";
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
@@ -19,6 +19,7 @@ import type {
   AnswerResult,
   AnswerSurface,
   Approval,
+  StoredAnswer,
 } from "../../store/approval_records.ts";
 import type { TaskStore } from "../../store/task_store.ts";
 import type { WaitStore } from "../../store/wait_store.ts";
@@ -139,9 +140,10 @@ async function storeAnswer(
   const { answer, digest, comment = "", fields = {}, by, surface, forced } = given;
   const { taskId, position, round } = question;
   const { person, identity } = whoIs(by, catalog);
-  const spec = person === undefined
+  const found = person === undefined
     ? undefined
-    : catalog.find<PersonSpec>(PERSON_KIND, "", person)?.spec;
+    : catalog.find<PersonSpec>(PERSON_KIND, "", person);
+  const spec = found?.spec;
   return await store.answerWait({
     taskId,
     position,
@@ -151,6 +153,8 @@ async function storeAnswer(
     digest,
     key: person === undefined ? identity ?? nobodyIn(by) : `person:${person}`,
     ...defined({ person, identity, forced: forced && secrets.redact(forced) }),
+    ...defined({ personSince: found?.createdAt }),
+    gone: question.answers.filter((one) => isGone(one, catalog)).map(({ key }) => key),
     identities: spec?.is ?? [],
     mayBy: question.asked.by.filter((entry) => matches(entry, by, { person, spec })),
     startedBy: question.asked.fourEyes ? await findStarters(taskId, host) : [],
@@ -159,6 +163,11 @@ async function storeAnswer(
     fields: redacted(fields, secrets),
     now: clock.now(),
   });
+}
+
+/** Whether the Person who gave an answer was deleted since, also if there is another one of that name. */
+function isGone({ person, at }: StoredAnswer, catalog: Catalog): boolean {
+  return person !== undefined && !isStill(person, at, catalog);
 }
 
 const nobodyIn = ({ isSocket, called }: Answerer) => isSocket === true ? BY_SOCKET : called;

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { findPerson } from "../../auth/persons.ts";
+import { findPerson, isStill } from "../../auth/persons.ts";
 import { defined } from "../../base/defined.ts";
 import { FORGE_WORDS } from "../../base/forge_names.ts";
 import { findAsker, findSubject } from "../../connections/forges.ts";
@@ -45,8 +45,8 @@ export async function findStarters(taskId: string, host: StartersHost): Promise<
       break;
     }
     if (task.retryOf !== "") {
-      const { called = `the one who retried task ${task.retryOf}`, person } = task.retriedBy ?? {};
-      found.push({ did: "retried", called, ...defined({ person }) });
+      const by = task.retriedBy ?? { called: `the one who retried task ${task.retryOf}` };
+      found.push({ did: "retried", ...asItIsNow(by, task.createdAt, host.catalog) });
     }
     const { deliveryId } = task;
     const stored = deliveryId === "" ? undefined : await host.store.readDelivery(deliveryId);
@@ -54,6 +54,16 @@ export async function findStarters(taskId: string, host: StartersHost): Promise<
     at = task.retryOf || (isOwnEvent(task, stored) ? "" : task.parentId);
   }
   return found;
+}
+
+/** Who did something at a time, in milliseconds since the epoch. */
+function asItIsNow(
+  { called, person }: { readonly called: string; readonly person?: string },
+  at: number,
+  catalog: Catalog,
+): Omit<Starter, "did"> {
+  if (person === undefined) return { called };
+  return isStill(person, at, catalog) ? { called, person } : { called, isGone: true };
 }
 
 /**
@@ -77,14 +87,17 @@ async function ofDelivery(
   if (follows !== undefined && before === undefined) return sendersOf(stored, host.catalog);
   const first = await ofDelivery(redeliveryOf, before, host);
   if (follows !== undefined) return first; // svc itself took it up again
-  const { called = `the one who redelivered delivery ${redeliveryOf}`, person } = by ?? {};
-  return [{ did: "redelivered", called, ...defined({ person }) }, ...first];
+  const asker = by ?? { called: `the one who redelivered delivery ${redeliveryOf}` };
+  const { receivedAt } = stored.delivery;
+  return [{ did: "redelivered", ...asItIsNow(asker, receivedAt, host.catalog) }, ...first];
 }
 
 /** Who sent the event of a delivery; nobody where what svc sees or when it fires was applied. */
 function sendersOf(stored: StoredDelivery, catalog: Catalog): Starter[] {
-  const { source, detail: { redeliveryOf, by } } = stored.delivery;
-  const asked: Starter[] = by === undefined ? [] : [{ did: "started", ...by }];
+  const { source, receivedAt, detail: { redeliveryOf, by } } = stored.delivery;
+  const asked: Starter[] = by === undefined
+    ? []
+    : [{ did: "started", ...asItIsNow(by, receivedAt, catalog) }];
   const isMade = asked.length > 0 && (redeliveryOf === undefined || source === MANUAL);
   // Who has svc fire or sign an event may put any user into it.
   return isMade || OF_NOBODY.has(source) ? asked : [...asked, senderOf(stored, catalog)];

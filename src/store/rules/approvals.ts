@@ -12,6 +12,7 @@ import type {
   AskedApproval,
   AskedField,
   Somebody,
+  Starter,
   StoredAnswer,
 } from "../approval_records.ts";
 import type { AnsweredEnd, EndedWait } from "../wait_records.ts";
@@ -46,6 +47,17 @@ export interface AnswerDecision {
   readonly result: AnswerResult;
   /** Absent if the answer changes nothing. */
   readonly stored?: StoredAnswer;
+}
+
+/**
+ * Those of the answers that count: a Person who was deleted may be there again under another name, and
+ * would count as two.
+ */
+export function answersThatCount(
+  answers: readonly StoredAnswer[],
+  { gone }: Pick<AskedAnswer, "gone">,
+): StoredAnswer[] {
+  return answers.filter(({ key }) => !gone.includes(key));
 }
 
 /** Decides about an answer; the first reason against it is told. */
@@ -113,7 +125,13 @@ function whyNotAllowed(
 }
 
 /** What to do so that two can be told apart. */
-function lineToAdd(one: Somebody & { readonly called: string }, answer: AskedAnswer): string {
+function lineToAdd(
+  one: Pick<Starter, "person" | "identity" | "called" | "isGone">,
+  answer: AskedAnswer,
+): string {
+  if (one.isGone === true) {
+    return `that Person was deleted since. Reject it, and have the task started anew`;
+  }
   const nobody = [one, answer].find((who) =>
     who.person === undefined && who.identity === undefined
   );
@@ -195,10 +213,12 @@ function otherField(
 }
 
 function toStored(
-  { key, called, surface, answer, comment, now, ...others }: AskedAnswer,
+  { key, called, surface, answer, comment, now, personSince = now, ...others }: AskedAnswer,
   fields: StoredAnswer["fields"],
 ): StoredAnswer {
   const { person, identity, forced } = others;
   const who = defined({ person, identity, forced });
-  return { key, called, at: now, surface, answer, comment, fields, ...who };
+  // If the clock was set back, the answer would be older than its Person, and so of another one.
+  const at = Math.max(now, personSince);
+  return { key, called, at, surface, answer, comment, fields, ...who };
 }

@@ -16,7 +16,7 @@ import type {
   AskedApproval,
   StoredAnswer,
 } from "../approval_records.ts";
-import { decideAnswer } from "../rules/approvals.ts";
+import { answersThatCount, decideAnswer } from "../rules/approvals.ts";
 import { decideWait } from "../rules/waits.ts";
 import type { AnsweredEnd, ListedWait, Wait, WaitPlace, WaitQuery } from "../wait_records.ts";
 import { json, number, text } from "./columns.ts";
@@ -57,10 +57,10 @@ async (
     await host.wake(db, answer.taskId);
     return { is: "was over", end: { ...due.end, at: now, part: due.part } };
   }
-  const answers = await answersOf(db, answer);
+  const answers = answersThatCount(await answersOf(db, answer), answer);
   const decision = decideAnswer({ asked, answers, answer, ...defined({ end: wait.end }) });
   const { result, stored } = decision;
-  if (stored !== undefined) await storeAnswer(db, answer, stored);
+  if (stored !== undefined) await storeAnswer(db, answer, stored, answer.gone);
   if (stored === undefined || result.is !== "over") return result;
   const decided = toEnd([...answers.filter(({ key }) => key !== stored.key), stored], stored);
   await end(db, { ...toPlaceOf(wait), part, end: decided, now });
@@ -80,8 +80,17 @@ function toEnd(answers: readonly StoredAnswer[], last: StoredAnswer): AnsweredEn
   return { by: "answer", answer, who, comment, fields, ...defined({ forced }) };
 }
 
-async function storeAnswer(db: SqlSession, place: WaitPlace, one: StoredAnswer): Promise<void> {
-  await db.run(`DELETE FROM wait_answers WHERE ${PLACE} AND giver = ?`, ...placeOf(place), one.key);
+async function storeAnswer(
+  db: SqlSession,
+  place: WaitPlace,
+  one: StoredAnswer,
+  gone: readonly string[],
+): Promise<void> {
+  await db.run(
+    `DELETE FROM wait_answers WHERE ${PLACE} AND giver IN (SELECT value FROM json_each(?))`,
+    ...placeOf(place),
+    JSON.stringify([one.key, ...gone]),
+  );
   await db.run(
     `INSERT INTO wait_answers (task_id, position, round, giver, person, identity, called, answered_at,
        surface, answer, comment, given, forced) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

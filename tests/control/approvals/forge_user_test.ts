@@ -105,6 +105,7 @@ Deno.test("who retried the task above has made its child run, too", async () => 
       parentId: "",
       rootId: "",
       deliveryId: "",
+      createdAt: 5,
       retriedBy: { called: "ada", person: "ada" },
     },
     { id: "T", retryOf: "", parentId: "", rootId: "", deliveryId: "" },
@@ -112,7 +113,10 @@ Deno.test("who retried the task above has made its child run, too", async () => 
   const store = {
     findTasks: (id: string) => Promise.resolve(tasks.filter((task) => task.id === id)),
   } as unknown as Parameters<typeof findStarters>[1]["store"];
-  deepEqual(await findStarters("C", { store, catalog: CATALOG }), [
-    { did: "retried", called: "ada", person: "ada" },
-  ]);
+  const startersWith = (since: number) => {
+    const ada = { ...resource("Person", "ada", { role: "read_only" }), createdAt: since };
+    return findStarters("C", { store, catalog: new Catalog([ada]) });
+  };
+  deepEqual(await startersWith(5), [{ did: "retried", called: "ada", person: "ada" }]);
+  deepEqual(await startersWith(6), [{ did: "retried", called: "ada", isGone: true }], "another");
 });

@@ -68,6 +68,7 @@ function answer(
     key: `person:${who}`,
     person: who,
     identities: [],
+    gone: [],
     mayBy: ["@ops"],
     startedBy: [],
     called: who,
@@ -133,6 +134,22 @@ eachStore("open questions are listed with their answers, the diff only with one"
   deepEqual(await answer(store, "bob"), { is: "over", answer: "approved" });
   deepEqual(await store.listApprovals({ limit: 9 }), []);
 });
+
+eachStore(
+  "an answer of a Person who is gone counts no more, and goes with the next",
+  async (store) => {
+    await running(store);
+    await ask(store, { need: 2 });
+    deepEqual(await answer(store, "ada"), { is: "counted", given: 1, need: 2 });
+    const gone = ["person:ada"];
+    deepEqual(await answer(store, "lovelace", { gone }), { is: "counted", given: 1, need: 2 });
+    const [listed] = await store.listApprovals({ limit: 9 });
+    deepEqual(listed?.answers.map(({ called }) => called), ["lovelace"]);
+    deepEqual(await answer(store, "bob"), { is: "over", answer: "approved" });
+    const found = await store.findApproval({ taskId: taskIdOf(1), position: 0 });
+    deepEqual(found?.end?.by === "answer" ? found.end.who : [], ["lovelace", "bob"]);
+  },
+);
 
 eachStore("of fifty who answer at once one decides, and all are told the truth", async (store) => {
   await running(store);

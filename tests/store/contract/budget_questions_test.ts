@@ -94,6 +94,7 @@ const answer = (store: Store, n: number, said: "approved" | "rejected", now = T0
     key: "person:ada",
     person: "ada",
     identities: [],
+    gone: [],
     mayBy: ["@ops"],
     startedBy: [],
     called: "ada",

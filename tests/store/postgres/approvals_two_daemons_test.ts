@@ -22,6 +22,7 @@ const answer = (store: Store, who: string, given: "approved" | "rejected"): Prom
     key: `person:${who}`,
     person: who,
     identities: [],
+    gone: [],
     mayBy: ["@ops"],
     startedBy: [],
     called: who,

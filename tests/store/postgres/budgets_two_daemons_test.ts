@@ -93,6 +93,7 @@ twoDaemonsTest(
       key: "socket",
       called: "socket",
       identities: [],
+      gone: [],
       mayBy: ["socket"],
       startedBy: [],
       surface: "cli",

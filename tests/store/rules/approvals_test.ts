@@ -33,6 +33,7 @@ function answer(fields: Partial<AskedAnswer> = {}): AskedAnswer {
     key: "person:ada",
     person: "ada",
     identities: ["github:1"],
+    gone: [],
     mayBy: ["ada"],
     startedBy: [],
     called: "ada",
@@ -234,6 +235,15 @@ const CASES: readonly [
     "not allowed",
     /an operator is nobody in particular; a Person has a token of her own/,
   ],
+  [
+    "where a Person retried it who was deleted since",
+    {
+      asked: { fourEyes: true },
+      answer: answer({ startedBy: [starter({ did: "retried", called: "eve", isGone: true })] }),
+    },
+    "not allowed",
+    /whether ada is somebody else than eve, who has retried the task: that Person was deleted since/,
+  ],
   ["where a schedule started it", { asked: { fourEyes: true } }, "over"],
   [
     "an admin in the place of all, before the second",
@@ -300,4 +310,9 @@ Deno.test("whoever approves after another gives the same fields", () => {
 Deno.test("a rejection needs no fields", () => {
   const facts = { asked: asked({ fields: FIELDS }), answers: [] };
   equal(decideAnswer({ ...facts, answer: answer({ answer: "rejected" }) }).result.is, "over");
+});
+
+Deno.test("an answer is not older than its Person, whatever the clock was set to", () => {
+  const one = answer({ now: 1000, personSince: 5000 });
+  equal(decideAnswer({ asked: asked(), answers: [], answer: one }).stored?.at, 5000);
 });

@@ -256,6 +256,7 @@ const CALLS: Calls = {
       fields: {},
       now: 6,
       identities: [],
+      gone: [],
       mayBy: ["ada"],
       startedBy: [],
       surface: "cli",
@@ -263,7 +264,13 @@ const CALLS: Calls = {
     } as const;
     await run(db, { ...answer, key: "person:ada", person: "ada", called: "ada" });
     await METHODS.findApproval(db, { taskId: T1, position: 1 });
-    await run(db, { ...answer, key: "person:bob", person: "bob", called: "bob" });
+    await run(db, {
+      ...answer,
+      key: "person:bob",
+      person: "bob",
+      called: "bob",
+      gone: ["person:ada"],
+    });
   },
   startChildren: async (run, db) => {
     const place = { taskId: T1, position: 1, round: 8, project: "default" };
