@@ -165,7 +165,7 @@ export function checkOnReject(
   at: FieldPath,
 ): Finding[] {
   if (approval?.onReject !== "continue") return [];
-  const blind = next.find(({ when }) => when === undefined || !reads(when, id));
+  const blind = next.find(({ when }) => when === undefined || !readsAnswer(when, id));
   if (blind === undefined) return [];
   return [errorAt(
     [...at, "approval", "onReject"],
@@ -174,11 +174,11 @@ export function checkOnReject(
   )];
 }
 
-/** Whether an expression reads something of a step. */
-function reads(source: string, id: string): boolean {
+/** Whether an expression reads the answer: after a rejection, the step has succeeded, and has a comment. */
+function readsAnswer(source: string, id: string): boolean {
   try {
-    return compileExpression(source).paths.some(([variable, step]) =>
-      variable === "steps" && step === id
+    return compileExpression(source).paths.some(([variable, step, outputs, name]) =>
+      variable === "steps" && step === id && outputs === "outputs" && name === "answer"
     );
   } catch {
     return true; // reported where it is checked

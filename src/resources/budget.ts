@@ -63,7 +63,11 @@ export function askOf(onBudget: OnBudget | undefined): Type.Static<typeof Ask> |
 
 /** The fields of a kind that has budgets. */
 export const BUDGET_FIELDS = {
-  budget: Type.Optional(Type.Array(Budget, { minItems: 1, maxItems: 10, title: "a list" })),
+  budget: Type.Optional(Type.Array(Budget, {
+    minItems: 1,
+    maxItems: 10,
+    title: "a list of 1 to 10 budgets, such as [{runs: 40, per: day}]",
+  })),
   onBudget: Type.Optional(OnBudgetField),
 };
 

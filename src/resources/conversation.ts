@@ -57,7 +57,7 @@ export function checkConversation({ conversation, concurrency, action, event }: 
         "write into the filter whose events count, such as payload.comment.author_association in " +
         '["OWNER", "MEMBER"], and remove "event.webhook.from"; or remove "conversation"',
     )],
-    ...event.webhook?.slack === undefined ? [] : [errorAt(
+    ...event.webhook?.slack === undefined && event.webhook?.scheme !== "slack" ? [] : [errorAt(
       CONVERSATION,
       'A thread of Slack is a conversation already: remove "conversation"',
     )],

@@ -210,7 +210,7 @@ function checkConcurrency(concurrency: Concurrency | undefined): Finding[] {
 }
 
 /** The fields that say something of tasks, which a trigger without an action does not start. */
-const OF_TASKS = ["concurrency", "report"] as const;
+const OF_TASKS = ["concurrency", "report", "priority", "budget"] as const;
 
 function checkAction({ action, event: { source }, ...spec }: TriggerSpec): Finding[] {
   if (action !== undefined) {

@@ -90,7 +90,10 @@ function describe(
   { node, value, found }: { node: unknown; value: unknown; found: string },
 ): string {
   const title = field(node, "title");
-  if (typeof title === "string") return `Expected ${title}, found ${found}`;
+  if (typeof title === "string") {
+    if (error.keyword === "uniqueItems") return `Expected ${title}, found something in it twice`;
+    return `Expected ${title}, found ${COUNTS.has(error.keyword) ? counted(value) : found}`;
+  }
   switch (error.keyword) {
     case "type":
       return `Expected ${[error.params.type].flat().map(withArticle).join(" or ")}, found ${found}`;
@@ -104,9 +107,26 @@ function describe(
     }
     case "const":
       return `Expected ${JSON.stringify(error.params.allowedValue)}, found ${found}`;
+    case "minimum":
+    case "maximum":
+      return `${capitalized(error.message)}, found ${found}`;
     default:
       return capitalized(error.message);
   }
+}
+
+/** What is wrong is how many parts a value has. */
+const COUNTS: ReadonlySet<string> = new Set([
+  "minItems",
+  "maxItems",
+  "minProperties",
+  "maxProperties",
+]);
+
+function counted(value: unknown): string {
+  const what = Array.isArray(value) ? "list" : "mapping";
+  const count = Object.keys(value ?? {}).length;
+  return count === 0 ? `an empty ${what}` : `a ${what} of ${count}`;
 }
 
 /** A text that a message shows: it can hardly be a secret, and says more than its length. */

@@ -200,14 +200,18 @@ function checkMatch({ match }: WaitForPart, at: FieldPath): Finding[] {
 }
 
 function checkSince(since: WaitForPart["since"], at: FieldPath): Finding[] {
-  if (since === undefined || since === "task" || since === "step") return [];
-  return checkDuration(since, at);
+  if (since === undefined || since === "task" || since === "step" || isWaitTime(since)) return [];
+  const message = `"since" is task, step, or how far back, 1s to ${MAX_WAIT}; found "${since}"`;
+  return [errorAt(at, message)];
+}
+
+function isWaitTime(time: string | number): boolean {
+  const secs = findDurationSecs(time) ?? 0;
+  return secs > 0 && secs <= MAX_WAIT_SECS;
 }
 
 function checkDuration(time: string | number | undefined, at: FieldPath): Finding[] {
-  if (time === undefined) return [];
-  const secs = findDurationSecs(time) ?? 0;
-  if (secs > 0 && secs <= MAX_WAIT_SECS) return [];
+  if (time === undefined || isWaitTime(time)) return [];
   return [errorAt(at, `A wait takes 1s to ${MAX_WAIT}, found "${time}"`)];
 }
 

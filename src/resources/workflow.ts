@@ -6,8 +6,10 @@
 
 import Type from "typebox";
 import { FORGES } from "../base/forge_names.ts";
+import { WORKFLOW_VARIABLES } from "../cel/template.ts";
 import { checkOnReject } from "./approval.ts";
 import { checkNotItself, checkTexts, Texts, textsExpressions } from "./child_workflow.ts";
+import { checkExpression } from "./condition.ts";
 import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
 import type { MachineNeed } from "./machine_needs.ts";
@@ -78,6 +80,7 @@ export const workflow: AnyKind = defineKind<WorkflowSpec>("Workflow", {
     sized((spec) => checkRoundReads(mainSteps(spec))),
     sized((spec) => checkFinallyReads(lastSteps(spec), mainSteps(spec))),
     sized((spec) => checkAnswersRead(mainSteps(spec))),
+    sized((spec) => checkEnds(mainSteps(spec))),
   ],
   checkName: (name, spec) => checkNotItself(name, placedSteps(spec)),
   references: (spec): Reference[] => [
@@ -186,6 +189,25 @@ function checkAnswersRead(placed: readonly PlacedStep[]): Finding[] {
     const block = next.length > 0 ? undefined : steps.find(({ id }) => id === step.within);
     const ends = block === undefined ? [] : [{ id: block.id, when: block.repeat?.until }];
     return checkOnReject(step, [...next, ...ends], at);
+  });
+}
+
+/** Refuses a `repeat` that no step of its own can end: each round would end as the one before. */
+function checkEnds(placed: readonly PlacedStep[]): Finding[] {
+  const known = new Set(placed.map(({ step }) => step.id));
+  return placed.flatMap(({ step: { id, repeat }, at }) => {
+    if (repeat === undefined) return [];
+    const own = placed.flatMap(({ step }) => step.within === id ? step.id : []);
+    const until = [...at, "repeat", "until"];
+    if (checkExpression(repeat.until, until, WORKFLOW_VARIABLES).length > 0) return [];
+    const named = namedSteps(repeat.until);
+    if (named.some((one) => !known.has(one) || one === id || own.includes(one))) return [];
+    const [last] = own.slice(-1);
+    return [errorAt(
+      until,
+      `"until" reads no step of its "repeat", so each round would end as the one before: ` +
+        `take such as steps.${last}.outputs.state == "green"`,
+    )];
   });
 }
 

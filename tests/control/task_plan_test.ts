@@ -163,7 +163,7 @@ controlTest("task.plan says of steps that run nothing what they are", async (rig
           id: "fix",
           repeat: {
             max: 3,
-            until: "true",
+            until: "steps.try.state == 'succeeded'",
             steps: [{ id: "try", agent: "writer", prompt: "Write." }],
           },
         },

@@ -55,6 +55,9 @@ const BAD: readonly (readonly [conversation: unknown, error: RegExp, spec?: obje
   [GOOD, /^conversation: A thread of Slack is a conversation already/, {
     event: { source: "webhook", webhook: { ...SIGNED, slack: {} } },
   }],
+  [GOOD, /^conversation: A thread of Slack is a conversation already/, {
+    event: { source: "webhook", webhook: { secret: { fromRef: "chat" }, scheme: "slack" } },
+  }],
 ];
 
 for (const [conversation, error, spec] of BAD) {

@@ -291,7 +291,7 @@ const TRIGGERS: Readonly<Record<string, { spec: Fields; says: string[] }>> = {
   },
   "a rate of nothing": {
     spec: trigger({}, { rateLimit: { perMinute: 0 } }),
-    says: ["error spec.event.webhook.rateLimit.perMinute: Must be >= 1"],
+    says: ["error spec.event.webhook.rateLimit.perMinute: Must be >= 1, found the number 0"],
   },
 };
 
@@ -303,7 +303,7 @@ for (const [name, { spec, says }] of Object.entries(TRIGGERS)) {
 
 const inRounds = (fields: Fields, steps: readonly Fields[] = [step("c"), step("d")]) => [
   step("a"),
-  { id: "build", repeat: { max: 3, until: "true", steps, ...fields } },
+  { id: "build", repeat: { max: 3, until: "steps.build.rounds > 1", steps, ...fields } },
   step("z"),
 ];
 
@@ -314,6 +314,8 @@ const REFUSED: readonly [what: string, steps: readonly Fields[], said: string][]
   ["no until", inRounds({ until: undefined }), "until"],
   ["an until that does not compile", inRounds({ until: "steps.(" }), "repeat.until"],
   ["an until over no step", inRounds({ until: "steps.no.state == 'x'" }), 'No step is called "no"'],
+  ["an until over a step outside", inRounds({ until: "steps.a.state == 'x'" }), "reads no step of"],
+  ["an until over nothing", inRounds({ until: "false" }), "steps.d.outputs.state"],
   ["no steps", inRounds({}, []), "at least one step"],
   [
     "a repeat in a repeat",
@@ -348,3 +350,34 @@ Deno.test("repeat: its steps read those of the round before, with a default", ()
   const after = [...inRounds({}), step("y", { when: "steps.d.state == 'succeeded'" })];
   deepEqual(said(after), []);
 });
+
+const UNREAD: readonly [what: string, next: Fields, isRefused: boolean][] = [
+  ["no when", {}, true],
+  ["a when over something else", { when: "payload.n == 1" }, true],
+  // After a rejection the step has succeeded, and has a comment.
+  ["a when over its state", { when: 'steps.ok.state == "succeeded"' }, true],
+  ["a when over its comment", { when: 'steps.ok.outputs.comment != ""' }, true],
+  ["a when over its answer", { when: 'steps.ok.outputs.answer == "approved"' }, false],
+  ["a when over its answer by name", { when: 'steps.ok.outputs["answer"] != "rejected"' }, false],
+];
+
+for (const [what, next, isRefused] of UNREAD) {
+  Deno.test(`onReject: continue: before ${what}: ${isRefused ? "refused" : "taken"}`, () => {
+    const ok = { id: "ok", approval: { ask: "x", by: ["ada"], onReject: "continue" } };
+    const errors = said([ok, step("z", next)]).filter((one) => one.startsWith("error"));
+    deepEqual(
+      errors.map((one) => one.includes('Step "z" would run whatever')),
+      isRefused ? [true] : [],
+    );
+  });
+}
+
+for (const field of ["priority", "budget"]) {
+  Deno.test(`a trigger that starts nothing has no ${field}`, () => {
+    const values = { priority: "high", budget: [{ runs: 1, per: "day" }] };
+    const { action: _, ...spec } = trigger({});
+    deepEqual(saidOf("Trigger", { ...spec, [field]: values[field as keyof typeof values] }), [
+      `error spec.${field}: "${field}" is for the tasks of a trigger: one without "action" starts none`,
+    ]);
+  });
+}

@@ -133,6 +133,32 @@ const CASES: readonly Case[] = [
     findings: ["a: Expected an x, found a text of 1 character"],
   },
   {
+    what: "too few parts, and how many there are",
+    schema: object({
+      a: { type: "array", minItems: 2, title: "two things" },
+      b: { type: "object", maxProperties: 1, title: "one thing" },
+      c: { type: "array", minItems: 1, title: "a thing" },
+    }),
+    value: { a: [1], b: { x: 1, y: 2 }, c: [] },
+    findings: [
+      "a: Expected two things, found a list of 1",
+      "b: Expected one thing, found a mapping of 2",
+      "c: Expected a thing, found an empty list",
+    ],
+  },
+  {
+    what: "what stands in a list twice",
+    schema: object({ a: { type: "array", uniqueItems: true, title: "names" } }),
+    value: { a: ["x", "x"] },
+    findings: ["a: Expected names, found something in it twice"],
+  },
+  {
+    what: "a number out of bounds, and the number",
+    schema: object({ a: { minimum: 1 }, b: { maximum: 2 } }),
+    value: { a: 0, b: 3 },
+    findings: ["a: Must be >= 1, found the number 0", "b: Must be <= 2, found the number 3"],
+  },
+  {
     what: "an empty text by its title",
     schema: object({ a: { type: "string", minLength: 1, title: "an x" } }),
     value: { a: "" },

@@ -69,7 +69,7 @@ const REFUSED: readonly [step: string, says: RegExp][] = [
   ],
   [
     "waitFor: {trigger: ci, match: {payload.a: x}, since: later, timeout: 1h}",
-    /since: A wait takes/,
+    /since: "since" is task, step, or how far back, 1s to 366d; found "later"/,
   ],
   [
     "waitFor: {trigger: ci, match: {payload.a: x}, outputs: {a: '1 +'}, timeout: 1h}",

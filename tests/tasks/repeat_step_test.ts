@@ -62,7 +62,7 @@ test("a repeat runs max rounds and not one more, and then fails", async (rig) =>
     const task = await run(
       rig,
       `{steps: [${
-        repeat(max, "false", `{id: look, run: "echo x >> ${id}"}`)
+        repeat(max, "steps.build.rounds > 50", `{id: look, run: "echo x >> ${id}"}`)
       }, {id: b, run: "true"}]}`,
       index + 1,
     );
@@ -125,7 +125,7 @@ test("when of a repeat is asked once, when of its steps in each round", async (r
     rig,
     `{steps: [{id: build, when: 'steps.build.rounds == 0', repeat: {max: 3, until: "steps.build.rounds == 3", steps: [
         {id: c, when: "steps.build.rounds != 2", run: "echo $SVC_ROUND >> log"}]}},
-      {id: none, when: "false || steps.build.rounds == 9", repeat: {max: 3, until: "true", steps: [{id: d, run: "true"}]}},
+      {id: none, when: "false || steps.build.rounds == 9", repeat: {max: 3, until: "steps.none.rounds > 0", steps: [{id: d, run: "true"}]}},
       {id: e, run: "true"}]}`,
   );
   equal(task.state, "succeeded");
@@ -142,7 +142,7 @@ test("when of a repeat is asked once, when of its steps in each round", async (r
 test("continueOnError of a repeat lets the task go on, and attempts begin anew in each round", async (rig) => {
   const task = await run(
     rig,
-    `{steps: [{id: build, continueOnError: true, repeat: {max: 2, until: "false", steps: [
+    `{steps: [{id: build, continueOnError: true, repeat: {max: 2, until: "steps.build.rounds > 2", steps: [
         {id: c, retry: {attempts: 2, backoffSecs: 0}, run: 'echo $SVC_ROUND.$SVC_ATTEMPT >> log; [ $SVC_ATTEMPT = 2 ]'}]}},
       {id: e, run: "true"}]}`,
   );
@@ -188,7 +188,7 @@ test("a task that is cancelled in a round leaves no step pending", async (rig) =
     `{steps: [${
       repeat(
         3,
-        "false",
+        "steps.build.rounds > 50",
         '{id: c, run: "[ $SVC_ROUND = 1 ] || { echo 1 > began; sleep 60; }"}, {id: d, run: "true"}',
       )
     }],
@@ -208,7 +208,11 @@ test("a repeat whose task runs out of time is over with it", async (rig) => {
   const id = await rig.queue(
     1,
     `{timeout: 1s, steps: [${
-      repeat(3, "false", '{id: c, run: "[ $SVC_ROUND = 1 ] || sleep 60"}, {id: d, run: "true"}')
+      repeat(
+        3,
+        "steps.build.rounds > 50",
+        '{id: c, run: "[ $SVC_ROUND = 1 ] || sleep 60"}, {id: d, run: "true"}',
+      )
     }],
       finally: [{id: z, run: "true"}]}`,
   );

@@ -38,6 +38,7 @@ import { compareAgainst } from "../../intake/tools/against.ts";
 import { checkMayChange, checkPolicy, type CodeHost } from "./check_code.ts";
 import { refusal } from "./delete.ts";
 import { findPruned } from "./prune.ts";
+import { answererWarnings } from "./answerer_warnings.ts";
 import { approvalWarnings } from "../records/approval_warnings.ts";
 import { mayWarnings } from "./may_warnings.ts";
 import { unsignedWarnings } from "./unsigned_reads.ts";
@@ -118,6 +119,7 @@ export async function apply(
     warnings.push(...unsignedWarnings(manifests.reads, resources, proposed));
     warnings.push(...wayWarnings(manifests.uses, proposed));
     warnings.push(...mayWarnings(resources, proposed, host.sandboxes));
+    warnings.push(...answererWarnings(resources, proposed));
     warnings.push(...await approvalWarnings(proposed, () => protectionFacts(host), resources));
     const results = [
       ...changes.map(toOutcome),
