@@ -41,6 +41,8 @@ export interface DaemonEvents {
     /** The task in its final state. */
     readonly task: Task;
   };
+  /** A step waits for child tasks, or the time of its wait has begun anew. */
+  readonly childrenAwaited: undefined;
   /** Tasks that triggers follow have ended; the ends are stored until those triggers have fired. */
   readonly taskEndsStored: undefined;
   /** Events of a chat platform wait to be routed. */

@@ -235,6 +235,7 @@ const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall<Events
   },
   startChildren(events, { wait, made }, { wait: { now, taskId } }) {
     if (wait.openedAt === now || wait.end !== undefined) changed(events, "wait");
+    if (wait.end === undefined) events.publish("childrenAwaited", undefined);
     if (made.length === 0 && wait.end === undefined) return;
     changedOnly(events, "task", taskId, ...made);
     events.publish("tasksStored", { replaced: NONE_REPLACED });

@@ -170,13 +170,16 @@ export async function end(
   },
 ): Promise<boolean> {
   const changed = await db.run(
-    `UPDATE waits SET state = 'over', result = ?, over_at = ?, delivery_id = ?
-     WHERE ${PLACE} AND part = ? AND state = 'open'`,
-    JSON.stringify(end),
+    `UPDATE waits SET state = 'over', over_at = ?1, result = CASE part WHEN ?2 THEN ?3 END,
+       delivery_id = CASE part WHEN ?2 THEN ?4 END
+     WHERE task_id = ?5 AND position = ?6 AND round = ?7 AND state = 'open' AND EXISTS (
+       SELECT 1 FROM waits AS one WHERE one.task_id = ?5 AND one.position = ?6
+         AND one.round = ?7 AND one.part = ?2 AND one.state = 'open')`,
     now,
+    part,
+    JSON.stringify(end),
     end.by === "event" ? end.deliveryId : null,
     ...placeOf(place),
-    part,
   );
   if (changed === 0) return false;
   if (end.by === "message") {
@@ -187,11 +190,6 @@ export async function end(
       end.position,
     );
   }
-  await db.run(
-    `UPDATE waits SET state = 'over', over_at = ? WHERE ${PLACE} AND state = 'open'`,
-    now,
-    ...placeOf(place),
-  );
   return true;
 }
 

@@ -55,9 +55,7 @@ export class AbandonedChildren implements AsyncDisposable {
       if (replaced.length > 0) kick();
     }));
     // a step that has begun to wait may be the first whose time is over
-    this.#subscriptions.use(events.on("recordsChanged", ({ record }) => {
-      if (record === "wait") kick();
-    }));
+    this.#subscriptions.use(events.on("childrenAwaited", kick));
     kick();
   }
 

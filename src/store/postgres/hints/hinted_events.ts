@@ -12,6 +12,7 @@ export const HINTED = [
   "recordsChanged",
   "tasksStored",
   "taskEndsStored",
+  "childrenAwaited",
   "sourceEventsStored",
   "messagesStored",
   "resourcesStored",
@@ -41,6 +42,7 @@ export const ANYTHING: readonly Hint[] = [
   ...(Object.keys(RECORD_NAMES) as RecordName[]).map((record) =>
     ["recordsChanged", { record }] as const
   ),
+  ["childrenAwaited", undefined],
   ["resourcesStored", undefined],
   ["taskStopping", {}],
   ["inboxFilled", {}],
