@@ -103,6 +103,8 @@ export interface DeliveryDetail {
   readonly events?: readonly EventOutcome[];
   /** Why no wait ends by its only event, if that was skipped for it. */
   readonly why?: Unwaited;
+  /** Whether its only event started no task, but is a message to the one that the delivery names. */
+  readonly isMessage?: true;
   /** Delivery that was redelivered. */
   readonly redeliveryOf?: string;
   /**

@@ -49,13 +49,19 @@ export async function keyOfEvent(
   return all.length < texts.length ? undefined : { shape, digest: digestOf(all) };
 }
 
-/** Whether an event is one that a wait may end by: behind where it begins, and not that of its own task. */
-export function isInSpan(
-  { delivery: { id }, taskId }: Pick<SeenEvent, "taskId"> & { delivery: { readonly id: string } },
+/**
+ * Why a wait of this task cannot end by an event, whatever its content; `undefined` for one behind where
+ * the wait begins that has not started the task.
+ */
+export function whyNotNew(
+  { delivery: { id }, startedId }: Pick<SeenEvent, "startedId"> & {
+    readonly delivery: { readonly id: string };
+  },
   { from, not }: Pick<AskedEvent, "from" | "not">,
-  ownTask: string,
-): boolean {
-  return id > from && id !== not && taskId !== ownTask;
+  taskId: string,
+): string | undefined {
+  if (id === not || startedId === taskId) return "its own task began with this event";
+  return id > from ? undefined : "it began to wait for later events";
 }
 
 /** Judges an event that has the key of a wait. */
@@ -65,7 +71,8 @@ export async function judgeEvent(
   matching: Matching,
 ): Promise<Judged> {
   const event = asked as unknown as AskedEvent;
-  if (!isInSpan(seen, event, taskId)) return { whyNot: "is about later events" };
+  const whyNot = whyNotNew(seen, event, taskId);
+  if (whyNot !== undefined) return { whyNot };
   const sources = [event.if ?? "", ...Object.values(event.outputs ?? {})];
   const readsSigned = sources.some((source) => source.includes("signed"));
   return await judge(event, eventVariables(seen.event, readsSigned), matching);

@@ -11,7 +11,7 @@ import type { DeliveryStore } from "../../store/delivery_store.ts";
 import type { ListedWait, WaitPart } from "../../store/wait_records.ts";
 import type { AskedEvent } from "../../tasks/asked_event.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
-import { isInSpan, judgeEvent, type Matching, textsOf } from "./match_event.ts";
+import { judgeEvent, type Matching, textsOf, whyNotNew } from "./match_event.ts";
 import { eventsSeen, type SeenEvent, WAITED_OUTCOMES } from "./seen_events.ts";
 
 /** An open wait, and what kept an event from ending it. */
@@ -144,9 +144,8 @@ async function distanceOf(
     return is === wants ? [] : [`${expression} is ${shown(is)}, and it wants ${shown(wants)}`];
   });
   if (differ.length > 0) return { distance: 2 + differ.length, why: differ.join("; ") };
-  if (!isInSpan(event, asked, taskId)) {
-    return { distance: 2, why: "it began to wait for later events" };
-  }
+  const why = whyNotNew(event, asked, taskId);
+  if (why !== undefined) return { distance: 2, why };
   const judged = await judgeEvent(event, { asked: { ...asked }, taskId }, matching);
   return "whyNot" in judged
     ? { distance: 1, why: `its condition ${judged.whyNot}` }

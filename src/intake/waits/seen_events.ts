@@ -5,8 +5,14 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
-import type { Delivery, DeliveryOutcome, StoredDelivery } from "../../store/delivery_records.ts";
+import type {
+  Delivery,
+  DeliveryOutcome,
+  EventOutcome,
+  StoredDelivery,
+} from "../../store/delivery_records.ts";
 import type { TriggerEvent } from "../admission/admit.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
 import { firedEvent } from "../pipeline/fire.ts";
@@ -20,8 +26,8 @@ export interface SeenEvent {
   readonly contentId: string;
   readonly event: TriggerEvent;
   readonly outcome: DeliveryOutcome;
-  /** Ids of the tasks that the event started or joined. */
-  readonly taskId: string;
+  /** The task that the event started, or joined before it began; empty if there is none. */
+  readonly startedId: string;
 }
 
 /**
@@ -55,7 +61,7 @@ export function eventsSeen(
 ): readonly SeenEvent[] {
   const { delivery, content, contentOf: contentId = delivery.id } = stored;
   if (content === undefined || !mayHaveEvents(delivery, outcomes)) return [];
-  const { events = [delivery] } = delivery.detail;
+  const { isMessage, events = [{ ...delivery, ...defined({ isMessage }) }] } = delivery.detail;
   try {
     const all = delivery.via === "internal"
       ? [firedEvent(stored, trigger)]
@@ -64,10 +70,20 @@ export function eventsSeen(
       const known = events[index];
       if (known === undefined || !outcomes.includes(known.outcome)) return [];
       if ("why" in known && known.why !== undefined) return [];
-      return [{ delivery, contentId, event, outcome: known.outcome, taskId: known.taskId ?? "" }];
+      const { outcome } = known;
+      return [{ delivery, contentId, event, outcome, startedId: startedBy(known) }];
     });
   } catch (error) {
     if (error instanceof AppError) return []; // the trigger reads its requests in another way by now
     throw error;
   }
+}
+
+/** The task that an event started or joined. To a task that has it as a message, or keeps it out, it is new. */
+function startedBy(
+  { outcome, taskId = "", isMessage }: Partial<Pick<EventOutcome, "taskId" | "isMessage">> & {
+    readonly outcome: DeliveryOutcome;
+  },
+): string {
+  return outcome === "accepted" && isMessage !== true ? taskId : "";
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import type { DedupTimes } from "../../resources/dedup_times.ts";
 import {
   bestOf,
@@ -98,24 +99,28 @@ function recordEvents(
 function summarize(outcomes: readonly EventOutcome[], detail: string): DeliverySummary {
   const best = bestOf(outcomes);
   const isOne = outcomes.length === 1;
+  const { why, isMessage } = best ?? {};
+  const hasFacts = !isOne || why !== undefined || isMessage !== undefined;
+  const facts = isOne ? defined({ why, isMessage }) : { events: outcomes };
   return {
     outcome: best?.outcome ?? "filtered",
     reason: isOne ? best?.reason ?? "" : countsText(outcomes),
     taskId: best?.taskId ?? "",
-    detail: isOne
-      ? best?.why === undefined ? detail : withFacts(detail, { why: best.why })
-      : withFacts(detail, { events: outcomes }),
+    detail: hasFacts ? withFacts(detail, facts) : detail,
   };
 }
 
-function withFacts(detail: string, facts: Pick<DeliveryDetail, "events" | "why">): string {
+function withFacts(
+  detail: string,
+  facts: Pick<DeliveryDetail, "events" | "why" | "isMessage">,
+): string {
   return JSON.stringify({ ...JSON.parse(detail) as DeliveryDetail, ...facts });
 }
 
 /** Outcomes of the events of a stored delivery. */
 function outcomesOf({ outcome, reason, taskId, detail }: DeliverySummary): readonly EventOutcome[] {
-  const { events } = JSON.parse(detail) as DeliveryDetail;
+  const { events, isMessage } = JSON.parse(detail) as DeliveryDetail;
   if (events !== undefined) return events;
   if (outcome === "handshake" || outcome === "rejected") return [];
-  return [{ outcome, reason, ...(taskId === "" ? {} : { taskId }) }];
+  return [{ outcome, reason, ...(taskId === "" ? {} : { taskId }), ...defined({ isMessage }) }];
 }

@@ -336,6 +336,15 @@ eachStore(
   },
 );
 
+eachStore("a delivery says that its event is a message, and no other does", async (store) => {
+  await accept(store, 1, talk("first"));
+  const told = await accept(store, 2, talk("told"));
+  equal(told?.isMessage, true);
+  const found = await store.readDeliveries([1, 2].map(idOf));
+  const said = found.map(({ delivery: { id, detail } }) => [id, detail.isMessage]);
+  deepEqual(said.toSorted(), [[idOf(1), undefined], [idOf(2), true]]);
+});
+
 eachStore(
   "retention keeps the delivery of a message, and its body, for the task that has it",
   async (store) => {
