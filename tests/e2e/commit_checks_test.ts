@@ -181,6 +181,66 @@ programTest("checks: a step and a person read how a commit stands", async (progr
   match(closed.stderr, /allow\.outputs of Connection "tidepool" does not have checks/);
 });
 
+/** The workflow `look` as that of a child of a task at the top, with a task in between. */
+function below(
+  { forge, may, set, run }: {
+    readonly forge: "github" | "gitlab";
+    readonly may: Record<string, unknown>;
+    readonly set: string;
+    readonly run: string;
+  },
+): Manifest[] {
+  const of = (name: string, steps: readonly Record<string, unknown>[]): Manifest => ({
+    kind: "Workflow",
+    metadata: { name },
+    spec: { may: { [forge]: may }, steps },
+  });
+  return [
+    of("look", [{ id: "set", run: set }, { id: "child", workflow: "between" }]),
+    of("between", [{ id: "child", workflow: "leaf" }]),
+    of("leaf", [{ id: "look", run }]),
+  ];
+}
+
+programTest(
+  "checks: what a task above has set does not count, nor what the task of a retry has",
+  async (program) => {
+    await using fake = fakeGitHub({ routes: (state) => new FakeChecks(state).routes });
+    const status = { repository: REPOSITORY, sha: SHA, description: null, target_url: null };
+    for (const [id, context] of ["svc/top", "svc/other"].entries()) {
+      fake.issues.statuses.push({ ...status, id: id + 1, state: "pending", context });
+    }
+    await using daemon = await startDaemon(program);
+    await daemon.apply(
+      ...manifests({ api: fake.url, may: {}, run: "true" }).filter(({ kind }) =>
+        kind !== "Workflow"
+      ),
+      ...below({
+        forge: "github",
+        may: { status: {}, checks: "read" },
+        set: "svc github status --state pending --context svc/top",
+        run: `svc github checks --commit ${SHA} -o json > checks.json; test -e well`,
+      }),
+    );
+    using client = daemon.client();
+    await client.call("trigger.fire", { name: "look", payload: JSON.stringify(PUSH) });
+    const [top] = (await daemon.settled()).toSorted((a, b) => a.id < b.id ? -1 : 1);
+    const left = async () => {
+      const { state, checks } = JSON.parse(await read(daemon, "checks.json"));
+      return [state, ...checks.map(({ name }: { name: string }) => name)];
+    };
+    deepEqual(await left(), ["pending", "svc/other"]);
+
+    // The step that has set it is kept.
+    await Deno.remove(`${daemon.workspace}/checks.json`);
+    await Deno.writeTextFile(`${daemon.workspace}/well`, "");
+    const retried = await daemon.svc(["task", "retry", top?.id ?? ""]);
+    equal(retried.code, 0, retried.stderr);
+    await daemon.settled();
+    deepEqual(await left(), ["pending", "svc/other"]);
+  },
+);
+
 programTest("checks: without the right nothing is read", async (program) => {
   await using fake = fakeGitHub();
   await using daemon = await startDaemon(program);
@@ -205,43 +265,48 @@ programTest("checks: without the right nothing is read", async (program) => {
   match(none.stderr, /did not come from an event of GitHub/);
 });
 
-programTest("checks: at GitLab, the jobs of pipelines", async (program) => {
-  await using fake = await gitLabFake();
-  await using daemon = await startDaemon(program);
-  const sha = await fake.git.run(fake.repository, "rev-parse", "refs/heads/main");
-  const run = `svc gitlab checks --commit ${sha} -o json > checks.json`;
-  const [store, , , trigger] = manifests({ api: fake.url, may: {}, run });
-  if (store === undefined || trigger === undefined) throw new Error("No manifests");
-  await daemon.apply(
-    secretStore("tidepool", { token: fake.token }),
-    { kind: "Connection", metadata: { name: "tidepool" }, spec: fake.connection },
-    {
-      kind: "Workflow",
-      metadata: { name: "look" },
-      spec: { may: { gitlab: { checks: "read" } }, steps: [{ id: "look", run }] },
-    },
-    trigger,
-  );
-  const [author] = fake.fake.state.users.values();
-  if (author === undefined) throw new Error("The fake has no users");
-  const project = fake.fake.state.projectAt(fake.repository)?.id ?? 0;
-  const job = { project, sha, ref: "main", description: null, author };
-  fake.fake.threads.statuses.push(
-    { ...job, id: 1, name: "build", status: "failed" },
-    { ...job, id: 2, name: "test", status: "running" },
-  );
-  await runTask(daemon, {
-    object_kind: "push",
-    after: sha,
-    checkout_sha: sha,
-    project: { path_with_namespace: fake.repository },
-    user_id: 7,
-    user_username: "ada",
-  });
-  const shown = JSON.parse(await read(daemon, "checks.json"));
-  deepEqual([shown.repository, shown.state], [fake.repository, "red"]);
-  deepEqual(shown.checks.map(({ name, said }: Record<string, string>) => `${name} ${said}`), [
-    "build failed",
-    "test running",
-  ]);
-}, { skip: missing("git") });
+programTest(
+  "checks: at GitLab, the jobs of pipelines, and not what a task above has set",
+  async (program) => {
+    await using fake = await gitLabFake();
+    await using daemon = await startDaemon(program);
+    const sha = await fake.git.run(fake.repository, "rev-parse", "refs/heads/main");
+    const run = `svc gitlab checks --commit ${sha} -o json > checks.json`;
+    const [store, , , trigger] = manifests({ api: fake.url, may: {}, run });
+    if (store === undefined || trigger === undefined) throw new Error("No manifests");
+    await daemon.apply(
+      secretStore("tidepool", { token: fake.token }),
+      { kind: "Connection", metadata: { name: "tidepool" }, spec: fake.connection },
+      ...below({
+        forge: "gitlab",
+        may: { status: {}, checks: "read" },
+        set: "svc gitlab status --state pending --context svc/top --wait",
+        run,
+      }),
+      trigger,
+    );
+    const [author] = fake.fake.state.users.values();
+    if (author === undefined) throw new Error("The fake has no users");
+    const project = fake.fake.state.projectAt(fake.repository)?.id ?? 0;
+    const job = { project, sha, ref: "main", description: null, author };
+    fake.fake.threads.statuses.push(
+      { ...job, id: 1, name: "build", status: "failed" },
+      { ...job, id: 2, name: "test", status: "running" },
+    );
+    await runTask(daemon, {
+      object_kind: "push",
+      after: sha,
+      checkout_sha: sha,
+      project: { path_with_namespace: fake.repository },
+      user_id: 7,
+      user_username: "ada",
+    });
+    const shown = JSON.parse(await read(daemon, "checks.json"));
+    deepEqual([shown.repository, shown.state], [fake.repository, "red"]);
+    deepEqual(shown.checks.map(({ name, said }: Record<string, string>) => `${name} ${said}`), [
+      "build failed",
+      "test running",
+    ]);
+  },
+  { skip: missing("git") },
+);

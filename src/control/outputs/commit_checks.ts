@@ -21,6 +21,8 @@ import { outputAddressOf } from "../../outbox/output_drafts.ts";
 import { limitsFor } from "../../outputs/may_rules.ts";
 import { MESSAGES_OF_TASK } from "../../store/outbox_records.ts";
 import type { OutboxStore } from "../../store/outbox_store.ts";
+import type { Task } from "../../store/task_records.ts";
+import type { TaskStore } from "../../store/task_store.ts";
 import { findTask } from "../records/records.ts";
 import { type AskedOf, outputAsked } from "./output_asked.ts";
 import { repositoryIn } from "./task_may.ts";
@@ -34,6 +36,9 @@ export interface ChecksHost extends AnswerSources {
 
 /** Most checks in an answer. */
 const MOST = 50;
+
+/** Most tasks whose names are left out: 16 can be above one, and each may be a retry. */
+const MOST_TASKS = 64;
 
 const ORDER: readonly CheckState[] = ["red", "pending", "green"];
 
@@ -71,7 +76,7 @@ export async function commitChecks(
   const at = forge.open({ connection, repository, call, clock: host.clock });
   const [found, own] = await Promise.all([
     asAppError(() => at.checksOf(commit)),
-    namesSetBy(task.id, host),
+    namesSetFor(task, host),
   ]);
   if (found === undefined) {
     const { title } = FORGE_WORDS[name];
@@ -94,13 +99,39 @@ export async function commitChecks(
   };
 }
 
-/** The names of statuses and check runs that a task has set: it would wait for itself. */
-async function namesSetBy(taskId: string, { store }: ChecksHost): Promise<ReadonlySet<string>> {
-  const messages = await store.listMessages({ taskId, limit: MESSAGES_OF_TASK });
-  return new Set(messages.flatMap(({ kind, target: { context, name } }) => {
-    const set = kind.endsWith("-status") ? context : kind === "github-check" ? name : undefined;
-    return typeof set === "string" ? [set] : [];
-  }));
+/**
+ * The names of statuses and check runs that a task has set, or one that it retries, or one above it: those
+ * end when it has ended, so it would wait for itself.
+ */
+async function namesSetFor(task: Task, { store }: ChecksHost): Promise<ReadonlySet<string>> {
+  const names = new Set<string>();
+  for (const taskId of await sameWork(task, store)) {
+    const messages = await store.listMessages({ taskId, limit: MESSAGES_OF_TASK });
+    for (const { kind, target: { context, name } } of messages) {
+      const set = kind.endsWith("-status") ? context : kind === "github-check" ? name : undefined;
+      if (typeof set === "string") names.add(set);
+    }
+  }
+  return names;
+}
+
+/** The ids of a task, the tasks that it retries and those above it, up to the one at the top. */
+async function sameWork(
+  task: Task,
+  store: Pick<TaskStore, "findTasks">,
+): Promise<ReadonlySet<string>> {
+  const ids = new Set<string>();
+  let level: readonly Task[] = [task];
+  while (level.length > 0) {
+    for (const { id } of level) ids.add(id);
+    const before = level.flatMap(({ retryOf, rootId, parentId }) =>
+      rootId === "" ? [retryOf] : [retryOf, parentId, rootId] // the parent of others is no task above
+    );
+    const next = new Set(before.filter((id) => id !== "" && !ids.has(id)));
+    if (ids.size + next.size > MOST_TASKS) break;
+    level = (await Promise.all([...next].map((id) => store.findTasks(id)))).flat();
+  }
+  return ids;
 }
 
 function countsOf(checks: readonly FoundCheck[]): Partial<Record<CheckState, number>> {
