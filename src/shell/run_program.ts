@@ -1,6 +1,7 @@
 /**
  * Runs a program for svc itself, such as git: with the environment it is given and no other, without a
- * shell that interprets its arguments, and within bounds of time and output.
+ * shell that interprets its arguments, and within bounds of time and output. What it has started ends with
+ * it.
  *
  * @module
  */
@@ -21,7 +22,7 @@ export interface ProgramStart {
   readonly cwd: string;
   /** Path of the file that it reads as standard input; absent, what is written to it. */
   readonly inputFile?: string;
-  /** It is killed after this time. */
+  /** It is killed after this time, with all processes of its group. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
@@ -78,17 +79,14 @@ export function startProgram(start: ProgramStart, clock: Pick<Clock, "after">): 
     stdin: inputFile === undefined ? "piped" : "null",
     stdout: "piped",
     stderr: "piped",
+    detached: true, // a group of its own
   });
   let endedFor: ProgramEnd["endedFor"];
   let over = false;
   const kill = (reason: ProgramEnd["endedFor"]) => {
     if (over) return;
     endedFor ??= reason;
-    try {
-      child.kill("SIGKILL");
-    } catch {
-      // It has ended by itself.
-    }
+    killGroup(child.pid);
   };
   const onAbort = () => kill("signal");
   signal.addEventListener("abort", onAbort, { once: true });
@@ -101,6 +99,7 @@ export function startProgram(start: ProgramStart, clock: Pick<Clock, "after">): 
   const ended = (async (): Promise<ProgramEnd> => {
     const { code } = await child.status;
     over = true;
+    killGroup(child.pid); // what it has left would keep its output open
     timer[Symbol.dispose]();
     signal.removeEventListener("abort", onAbort);
     await pump.done;
@@ -124,6 +123,14 @@ export function startProgram(start: ProgramStart, clock: Pick<Clock, "after">): 
       await ended;
     },
   };
+}
+
+function killGroup(group: number): void {
+  try {
+    Deno.kill(-group, "SIGKILL");
+  } catch {
+    // Nothing of it is left.
+  }
 }
 
 function spawn(name: string, options: Deno.CommandOptions): Deno.ChildProcess {

@@ -4,6 +4,7 @@ import { utf8 } from "../../src/base/bytes.ts";
 import { type ProgramRun, runProgram, startProgram } from "../../src/shell/run_program.ts";
 import { ManualClock } from "../helpers/manual_clock.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
+import { until, untilFile } from "../helpers/until.ts";
 
 const RUN = {
   env: { PATH: "/usr/bin:/bin" },
@@ -62,4 +63,32 @@ Deno.test("a program ends with its time, and with its signal", async () => {
   stop.abort();
   equal((await running).endedFor, "signal");
   equal((await run("exec sleep 1000", { signal: AbortSignal.abort() })).endedFor, "signal");
+});
+
+/** A script that starts a process which keeps the output open, and writes its number to `path`. */
+const leaves = (path: string) => `sleep 1000 & echo $! > ${path}; `;
+
+/** Whether a process has ended, or ends soon. */
+const isGone = (path: string) =>
+  until(`the end of the process of ${path}`, async () => {
+    const pid = (await Deno.readTextFile(path)).trim();
+    const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "(sleep) Z");
+    return /\) [ZX]/.test(stat) || undefined;
+  });
+
+Deno.test("what a program has started ends with it, however that ends", async () => {
+  await using dir = await tempDir();
+  const path = (name: string) => `${dir.path}/${name}`;
+  equal((await run(`${leaves(path("end"))} exit 3`)).code, 3);
+  await isGone(path("end"));
+  equal((await run(`${leaves(path("time"))} wait`, { timeoutMs: 300 })).endedFor, "timeout");
+  await isGone(path("time"));
+  equal((await run(`${leaves(path("output"))} exec yes`)).endedFor, "output");
+  await isGone(path("output"));
+  const stop = new AbortController();
+  const running = run(`${leaves(path("stop"))} wait`, { signal: stop.signal });
+  await untilFile(path("stop"));
+  stop.abort();
+  equal((await running).endedFor, "signal");
+  await isGone(path("stop"));
 });
