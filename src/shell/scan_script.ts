@@ -6,6 +6,9 @@
 
 import { SIGNAL_MARKED } from "./marked_script.ts";
 
+/** How often processes without an environment are examined again; each time takes 30 ms. */
+const LOOKS = 15;
+
 /**
  * `living GROUP` answers whether a group that a signal has found has a process that is no zombie. (A
  * zombie waits for process 1 and does nothing.) The answer is `no` only when all processes of the group
@@ -21,11 +24,12 @@ import { SIGNAL_MARKED } from "./marked_script.ts";
  * `orphans NAME value` does the same, but only for processes whose parent has ended: they are children
  * of the process that adopts orphans. Each is examined once: `seen` holds all examined processes,
  * `tagged` those with a variable NAME, with its value. So this takes 0.1 ms where `marked` takes 7 ms,
- * with a hundred processes.
+ * with a hundred processes. One that begins another program is examined again, for half a second at most,
+ * because one that was started without an environment looks like that for ever.
  *
  * `reaper` answers the id of that process, or nothing where its children cannot be read.
  */
-export const SCANS = `
+export const SCANS: string = `
 reaper=$( (
   read -r line < /proc/self/stat; parent=\${line%% *}
   (
@@ -54,7 +58,7 @@ orphans() { # orphans NAME value
     signal_marked KILL "$1=$2" /proc/[0-9]*/environ
     return
   fi
-  if [ "$1" != "$name" ]; then name=$1 seen= tagged=; fi
+  if [ "$1" != "$name" ]; then name=$1 seen= tagged= looks=0; fi
   pids=
   read -r pids < "$children"
   new=
@@ -62,6 +66,7 @@ orphans() { # orphans NAME value
     case " $seen " in *" $pid "*) ;; *) new="$new /proc/$pid/environ" ;; esac
   done
   seen=$pids
+  beginning=
   if [ -n "$new" ]; then
     settle $new
     for line in $(grep -Hzo -- "^$name=[0-9A-Za-z]*" $new 2>/dev/null | tr '\\000' ' '); do
@@ -75,6 +80,17 @@ orphans() { # orphans NAME value
     [ "\${one#*=}" = "$2" ] && mine="$mine /proc/\${one%%=*}/environ"
   done
   tagged=$still
+  if [ -z "$beginning" ] || [ "$looks" = ${LOOKS} ]; then
+    looks=0
+  else
+    looks=$((looks + 1)) found=yes # the scan is repeated
+    for file in $beginning; do
+      pid=\${file#/proc/}; pid=\${pid%/environ}
+      unseen=
+      for one in $seen; do [ "$one" = "$pid" ] || unseen="$unseen $one"; done
+      seen=$unseen
+    done
+  fi
   [ -z "$mine" ] || signal_marked KILL "$1=$2" $mine # looked at again: a number may have a new owner
 }
 

@@ -352,6 +352,31 @@ test("endOrphans finds who left the group of a line that is over, and whoever th
   );
 });
 
+test("endOrphans finds one that begins another program for a while, and waits for no other for long", async ({ run, groups, dir }) => {
+  const mark = crypto.randomUUID().replaceAll("-", "");
+  // For the time of its sleep it has no environment, as a process has that begins another program.
+  const begins =
+    `setsid env -i /bin/sh -c 'echo $$ >> pids; sleep 0.2; exec env SVC_MARK=${mark} sleep 600'`;
+  const never = "setsid env -i /bin/sh -c 'echo $$ >> pids; exec env -i sleep 600'";
+  const line =
+    `(${begins} &) ; (${never} &) ; until [ "$(wc -l < pids)" -ge 2 ]; do sleep 0.01; done`;
+  await Deno.writeTextFile(`${dir}/pids`, "");
+  await run(`exec >/dev/null 2>&1; ${line}`, { env: { PATH } });
+  const pids = await pidsIn(`${dir}/pids`, 2);
+  try {
+    await groups.endOrphans("SVC_MARK", mark);
+    const bare = await Promise.all(
+      pids.map((pid) => Deno.readTextFile(`/proc/${pid}/environ`).catch(() => "gone")),
+    );
+    deepEqual(bare.toSorted(), ["", "gone"]);
+    const start = performance.now();
+    for (let n = 0; n < 5; n++) await groups.endOrphans("SVC_MARK", mark);
+    ok(performance.now() - start < 400, "it is not examined any more");
+  } finally {
+    await run(`kill -KILL ${pids.join(" ")} || true`);
+  }
+});
+
 test("endOrphans takes a small part of the time of endMarked when no process is left", async ({ groups }) => {
   const took: Record<"endMarked" | "endOrphans", number[]> = { endMarked: [], endOrphans: [] };
   for (let n = 0; n < 51; n++) { // in turns: the machine may be busier at some time
