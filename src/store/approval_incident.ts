@@ -38,10 +38,10 @@ export function incidentOfApproval(
   };
 }
 
-/** Whether half of the time of an open question is over. */
+/** Whether half of the time of an open question is over, and not all of it: nobody can answer then. */
 export function isOverdue(
   { openedAt, dueAt }: Pick<Approval, "openedAt" | "dueAt">,
   now: number,
 ): boolean {
-  return now >= openedAt + (dueAt - openedAt) / 2;
+  return now >= openedAt + (dueAt - openedAt) / 2 && now < dueAt;
 }

@@ -223,8 +223,10 @@ const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall<Events
     if (openedAt === now || end !== undefined) changed(events, "wait", "approval");
     if (openedAt === now && messages.length > 0) messagesStored(events, messages);
   },
-  endWait(events, result, { taskId }) {
-    if (result.is !== "over") return;
+  endWait(events, result, { taskId, now }) {
+    // What came too late has ended it by its time.
+    const hasEnded = result.is === "over" || result.is === "was over" && result.end.at === now;
+    if (!hasEnded) return;
     changed(events, "wait", "approval");
     mayWakeTasks(events, undefined, taskId);
   },

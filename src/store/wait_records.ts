@@ -189,6 +189,11 @@ export interface WaitEnding {
   /** Index of the part that ends it; the first when absent. */
   readonly part?: number;
   readonly end: WaitEnd;
+  /**
+   * When the event or message came, in milliseconds since the epoch: after the time of the wait it is too
+   * late. Absent for what is decided now.
+   */
+  readonly arrivedAt?: number;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }

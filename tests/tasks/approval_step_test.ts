@@ -162,10 +162,26 @@ test("a question that cannot be made fails the step", async (rig) => {
   const long = await run(2, 'ask: "{{ payload.x }}"', JSON.stringify({ x: "x".repeat(65_537) }));
   const field = 'ask: x, fields: {a: {type: choice, of: [b], default: "{{ payload.x }}"}}';
   const choice = await run(3, field, '{"x": "c"}');
+  const blank = await run(5, 'ask: "{{ payload.x }} {{ payload.x }}"', '{"x": null}');
   const shared = await run(4, "ask: x, diff: true");
   await rig.start(2);
   match((await rig.ended(missing)).reason, /^step "ok": .*has no value/);
   match((await rig.ended(long)).reason, /^step "ok": The question has more than 64 KiB/);
   match((await rig.ended(choice)).reason, /^step "ok": The default of "a" is none of b/);
+  match((await rig.ended(blank)).reason, /^step "ok": The question is empty/);
   match((await rig.ended(shared)).reason, /^step "ok": "diff" shows what a worktree changes/);
+});
+
+test("a question and its answer are the same in every database, also with NUL", async (rig) => {
+  const worker = await rig.start(1);
+  const field = 'ask: "{{ payload.x }}?", fields: {a: {type: text, default: "{{ payload.x }}"}}';
+  const last = `env: {A: "{{ steps.ok.outputs.a }}"}, run: 'echo "$A" >> log'`;
+  const id = await rig.queue(1, DEPLOY(field, last), '{"x": "a\\u0000b\\ud800"}');
+  worker.kick();
+  const question = await asked(rig, id);
+  deepEqual([question.asked.ask, question.asked.fields["a"]?.default], ["a␀b�?", "a␀b�"]);
+  await answer(rig, question);
+  worker.kick();
+  equal((await rig.ended(id)).state, "succeeded");
+  equal(await findFile(`${rig.workspace}/log`), "a␀b�\n");
 });

@@ -25,7 +25,7 @@ import type { TaskStore } from "../../store/task_store.ts";
 import type { WaitStore } from "../../store/wait_store.ts";
 import type { AuditLog } from "../records/audit_log.ts";
 import { findTask } from "../records/records.ts";
-import { shortDigest } from "../../store/rules/approvals.ts";
+import { keptText, shortDigest } from "../../store/rules/approvals.ts";
 import { whyNotCounted } from "./answer_words.ts";
 import { findStarters, type StartersStore } from "./starters.ts";
 
@@ -139,6 +139,7 @@ async function storeAnswer(
   const { catalog, secrets, clock, store } = host;
   const { answer, digest, comment = "", fields = {}, by, surface, forced } = given;
   const { taskId, position, round } = question;
+  const kept = (text: string) => keptText(secrets.redact(text));
   const { person, identity } = whoIs(by, catalog);
   const found = person === undefined
     ? undefined
@@ -152,15 +153,15 @@ async function storeAnswer(
     answer,
     digest,
     key: person === undefined ? identity ?? nobodyIn(by) : `person:${person}`,
-    ...defined({ person, identity, forced: forced && secrets.redact(forced) }),
+    ...defined({ person, identity, forced: forced && kept(forced) }),
     ...defined({ personSince: found?.createdAt }),
     gone: question.answers.filter((one) => isGone(one, catalog)).map(({ key }) => key),
     identities: spec?.is ?? [],
     mayBy: question.asked.by.filter((entry) => matches(entry, by, { person, spec })),
     startedBy: question.asked.fourEyes ? await findStarters(taskId, host) : [],
     called: by.called,
-    comment: secrets.redact(comment),
-    fields: redacted(fields, secrets),
+    comment: kept(comment),
+    fields: Object.fromEntries(Object.entries(fields).map(([name, text]) => [name, kept(text)])),
     now: clock.now(),
   });
 }
@@ -171,11 +172,6 @@ function isGone({ person, at }: StoredAnswer, catalog: Catalog): boolean {
 }
 
 const nobodyIn = ({ isSocket, called }: Answerer) => isSocket === true ? BY_SOCKET : called;
-
-const redacted = (fields: Readonly<Record<string, string>>, secrets: AnswerHost["secrets"]) =>
-  Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [name, secrets.redact(value)]),
-  );
 
 /** The Person of an answerer, who may have changed since the question was asked, and the identity. */
 function whoIs(

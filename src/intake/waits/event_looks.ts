@@ -158,8 +158,10 @@ export class EventLooks {
     const { project, key: { trigger }, taskId, position, round } = part;
     const judged = await judgeEvent(seen, part, this.#matching(project, trigger));
     if ("whyNot" in judged || await this.#isOwn(part, seen)) return false;
-    const end = { by: "event", deliveryId: seen.delivery.id, ...judged } as const;
-    await store.endWait({ taskId, position, round, part: part.part, end, now: clock.now() });
+    const { id, receivedAt: arrivedAt } = seen.delivery;
+    const end = { by: "event", deliveryId: id, ...judged } as const;
+    const now = clock.now();
+    await store.endWait({ taskId, position, round, part: part.part, end, arrivedAt, now });
     return true;
   }
 
@@ -203,14 +205,15 @@ export class EventLooks {
     const inbox = await store.listInbox(taskId);
     for (const { position, round, part, project, asked = {} } of waits) {
       const { from = 0, ...conditions } = asked as AskedOfArrival & { readonly from?: number };
-      for (const { position: at, message } of inbox) {
+      for (const { position: at, message, createdAt: arrivedAt } of inbox) {
         if (at < from) continue;
         const share = `waits of ${project}`;
         const judged = await judge(conditions, { message }, { evaluator, share });
         if ("whyNot" in judged) continue;
         const outputs = { ...messageOutputs(message), ...judged.outputs };
         const end = { by: "message", position: at, outputs } as const;
-        await store.endWait({ taskId, position, round, part, end, now: clock.now() });
+        const now = clock.now();
+        await store.endWait({ taskId, position, round, part, end, arrivedAt, now });
         break;
       }
     }

@@ -32,6 +32,14 @@ export function howDecided({ answer, who, comment, forced }: AnsweredEnd): strin
   return `${answer} by ${who.join(" and ")}${said === "" ? "" : `: ${said}`}`;
 }
 
+/**
+ * A text of a question or an answer as every database keeps it, so that what is shown, sealed and handed on
+ * is the same: NUL as its sign, half a surrogate pair as U+FFFD.
+ */
+export function keptText(text: string): string {
+  return text.toWellFormed().replaceAll("\0", "\u2400");
+}
+
 /** The facts about a question and an answer to it. */
 export interface AnswerFacts {
   readonly asked: AskedApproval;

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { firstIdAt } from "../../base/ids.ts";
+import type { JsonObject } from "../../base/json.ts";
 import type { Wait, WaitEnd, WaitPart } from "../wait_records.ts";
 import { whatIsDue } from "./readiness.ts";
 
@@ -47,4 +49,16 @@ export function decideWait(
     openedAt: now,
     dueAts: parts.map(({ dueAt, isRelative }) => isRelative ? now + (dueAt - openedAt) : dueAt),
   };
+}
+
+/**
+ * What a part asks once its wait has begun anew, because the clock was set back. The ids of events are made
+ * of the time, so those that come now may sort before the first one that it takes.
+ */
+export function askedAnew({ kind, asked = {} }: WaitPart, now: number): JsonObject {
+  const { from } = asked;
+  const first = firstIdAt(now);
+  return kind === "event" && typeof from === "string" && from > first
+    ? { ...asked, from: first }
+    : asked;
 }

@@ -6,7 +6,7 @@
 
 import { defined } from "../../base/defined.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { decideWait, isQuestion } from "../rules/waits.ts";
+import { askedAnew, decideWait, isQuestion } from "../rules/waits.ts";
 import {
   type AskedWait,
   type ListedWait,
@@ -87,13 +87,14 @@ async (
   if (decision.is === "over") {
     await end(db, { ...asked, part: decision.part, end: decision.end, now });
   } else {
-    for (const [part, dueAt] of decision.dueAts.entries()) {
+    for (const [index, part] of wait.parts.entries()) {
       await db.run(
-        `UPDATE waits SET opened_at = ?, due_at = ? WHERE ${PLACE} AND part = ?`,
+        `UPDATE waits SET opened_at = ?, due_at = ?, asked = ? WHERE ${PLACE} AND part = ?`,
         decision.openedAt,
-        dueAt,
+        decision.dueAts[index] ?? part.dueAt,
+        JSON.stringify(askedAnew(part, now)),
         ...placeOf(asked),
-        part,
+        index,
       );
     }
   }
@@ -104,15 +105,25 @@ async (
 export const endWait = <Db extends SqlSession>(host: WaitHost<Db>) =>
 async (
   db: Db,
-  { taskId, position, round, part = 0, end: by, now }: WaitEnding,
+  { taskId, position, round, part = 0, end: by, arrivedAt, now }: WaitEnding,
 ): Promise<WaitEndResult> => {
   await host.lockTask(db, taskId);
   if (!await goesOn(db, taskId)) return { is: "ended" };
   const newest = round ?? await newestRound(db, taskId, position);
   const place = { taskId, position, round: newest };
-  const asked = by.by === "hand" ? await findWait(db, place) : undefined;
-  if (asked !== undefined && isQuestion(asked)) return { is: "asks people" };
-  if (asked?.parts.some(({ kind }) => kind === "task")) return { is: "has children" };
+  const asked = by.by === "hand" || arrivedAt !== undefined ? await findWait(db, place) : undefined;
+  if (asked !== undefined && by.by === "hand") {
+    if (isQuestion(asked)) return { is: "asks people" };
+    if (asked.parts.some(({ kind }) => kind === "task")) return { is: "has children" };
+  }
+  // What came after its time is late, also if nothing has woken the task since: the machine slept.
+  const isOpen = asked !== undefined && asked.end === undefined && arrivedAt !== undefined;
+  const due = isOpen ? decideWait(asked, arrivedAt) : undefined;
+  if (due?.is === "over") {
+    await end(db, { ...place, part: due.part, end: due.end, now });
+    await host.wake(db, taskId);
+    return { is: "was over", end: { ...due.end, at: now, part: due.part } };
+  }
   if (await end(db, { ...place, part, end: by, now })) {
     await host.wake(db, taskId);
     return { is: "over" };

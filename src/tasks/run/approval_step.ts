@@ -13,7 +13,7 @@ import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { compileTemplate, renderTemplate } from "../../cel/template.ts";
 import { type Approval, DEFAULT_APPROVAL_TIMEOUT } from "../../resources/approval.ts";
-import { howDecided, MAX_FIELD_BYTES, shortDigest } from "../../store/rules/approvals.ts";
+import { howDecided, keptText, MAX_FIELD_BYTES, shortDigest } from "../../store/rules/approvals.ts";
 import type { AskedApproval, AskedField } from "../../store/approval_records.ts";
 import type { StepRecord } from "../../store/task_records.ts";
 import type { AskedWait, EndedWait, Wait, WaitPart } from "../../store/wait_records.ts";
@@ -158,6 +158,12 @@ async function makeQuestion(placed: AskingStep, context: TaskContext): Promise<Q
   const { host: { secrets } } = context;
   await checkRoom(context);
   const ask = await fill(approval.ask, "The question", context);
+  if (ask.trim() === "") {
+    throw new AppError(
+      "invalid",
+      'The question is empty: "ask" gave nothing that people could read',
+    );
+  }
   const fields = await fillFields(approval, context);
   const sealed = approval.diff === true ? await seal(context) : undefined;
   const { by, need = 1, fourEyes = false } = approval;
@@ -192,7 +198,8 @@ async function fill(
   what: string,
   { scope, evaluator, host: { secrets } }: TaskContext,
 ): Promise<string> {
-  const filled = secrets.redact(await renderTemplate(compileTemplate(text), scope, evaluator));
+  const rendered = await renderTemplate(compileTemplate(text), scope, evaluator);
+  const filled = keptText(secrets.redact(rendered));
   if (new TextEncoder().encode(filled).length <= MAX_ASK_BYTES) return filled;
   throw new AppError("invalid", `${what} has more than ${MAX_ASK_BYTES / 1024} KiB`);
 }

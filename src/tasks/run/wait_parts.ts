@@ -90,8 +90,9 @@ async function forEvent(
     if (!canMatch(text)) throw new AppError("invalid", whyNoKey(expression, text));
     texts.push(text);
   }
+  // If the clock was set back, later events may sort before that of the task.
   const from = since === "task"
-    ? task.deliveryId
+    ? [task.deliveryId, firstIdAt(now)].sort()[0] ?? ""
     : firstIdAt(since === "step" ? readyAt : now - durationMs(since));
   const asked: AskedEvent = {
     expressions,

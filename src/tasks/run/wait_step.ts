@@ -45,7 +45,9 @@ export async function waitInStep(
     now,
   };
   let wait = await retryInRun(context, () => store.openWait(asked));
-  if (wait.end === undefined && !hasBegun && wait.parts.some(comesFromOutside)) {
+  // One that begins anew, because the clock was set back, takes events that it did not take before.
+  const begins = !hasBegun || wait.openedAt === now;
+  if (wait.end === undefined && begins && wait.parts.some(comesFromOutside)) {
     // Its record says that it waits only after this, so a crash in between does it again.
     const opened = wait;
     await retryInRun(context, () => eventWaits.lookBack(opened));

@@ -133,6 +133,11 @@ sceneTest("no Person looks at what she has started under another name", {
     /whether lovelace is somebody else than ada, who has started the task: that Person was deleted/,
   );
   await rig.client.call("task.cancel", { ids: [first] });
+  await until("its end", async () => {
+    const { items } = await rig.client.call("get", { what: "tasks", name: first });
+    return (items as unknown as readonly { state: string }[])[0]?.state === "cancelled" ||
+      undefined;
+  });
   await (await scene.as("bob")).call("task.retry", { id: first });
   const second = await scene.question([first]);
   await scene.remove("bob");

@@ -6,6 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
+import { firstIdAt } from "../../../src/base/ids.ts";
 import type { Store } from "../../../src/store/store.ts";
 import type { Wait, WaitPart } from "../../../src/store/wait_records.ts";
 import { accept, countsOf, step, taskIdOf } from "../../helpers/store_records.ts";
@@ -497,3 +498,43 @@ eachStore("the end of an agent's limit wakes a task that also waits for a time",
   await store.noteLimit({ ...limit, until: T0 }, T0);
   deepEqual(await claim(store), [1], "it has its room back");
 });
+
+eachStore(
+  "an event that comes after the time of a wait is too late, one before is not",
+  async (store) => {
+    await running(store, 1);
+    const waits = async (position: number, arrivedAt: number) => {
+      const parts = [
+        { kind: "event", dueAt: T0 + 2 * HOUR, isRelative: true },
+        { kind: "time", dueAt: T0 + HOUR, isRelative: true },
+      ] as const;
+      const place = { taskId: taskIdOf(1), position, round: 1 };
+      await store.openWait({ ...place, project: "default", parts, now: T0 });
+      const end = { by: "event", deliveryId: taskIdOf(7), outputs: {} } as const;
+      return await store.endWait({ ...place, end, arrivedAt, now: T0 + 9 * HOUR });
+    };
+    deepEqual(await waits(0, T0 + HOUR - 1), { is: "over" });
+    deepEqual(await waits(1, T0 + HOUR), {
+      is: "was over",
+      end: { by: "time", at: T0 + 9 * HOUR, part: 1 },
+    });
+  },
+);
+
+eachStore(
+  "a wait that begins anew takes the events of a clock that was set back",
+  async (store) => {
+    await running(store, 1);
+    const asked = { expressions: ["payload.a"], from: firstIdAt(T0) };
+    const key = { trigger: "t", shape: "aa", digest: "bb" };
+    const parts = [{ kind: "event", dueAt: T0 + HOUR, isRelative: true, asked, key }] as const;
+    const wait = { taskId: taskIdOf(1), position: 0, round: 1, project: "default", parts };
+    await store.openWait({ ...wait, now: T0 });
+    const moved = await store.openWait({ ...wait, now: T0 - 9 * HOUR });
+    deepEqual(moved.parts, [{
+      ...parts[0],
+      dueAt: T0 - 8 * HOUR,
+      asked: { ...asked, from: firstIdAt(T0 - 9 * HOUR) },
+    }]);
+  },
+);

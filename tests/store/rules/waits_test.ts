@@ -1,5 +1,6 @@
 import { deepStrictEqual as deepEqual } from "node:assert/strict";
-import { decideWait, type WaitDecision } from "../../../src/store/rules/waits.ts";
+import { firstIdAt } from "../../../src/base/ids.ts";
+import { askedAnew, decideWait, type WaitDecision } from "../../../src/store/rules/waits.ts";
 
 const NOW = 1_000_000_000;
 const MIN = 60_000;
@@ -43,4 +44,13 @@ Deno.test("of several parts the one that was due first ends a wait", () => {
     part: 2,
     end: { by: "time" },
   });
+});
+
+Deno.test("a wait that begins anew takes events from now on, if it took only later ones", () => {
+  const part = { dueAt: NOW, isRelative: true, kind: "event" } as const;
+  const at = (ms: number) => ({ from: firstIdAt(ms), if: "true" });
+  deepEqual(askedAnew({ ...part, asked: at(NOW + MIN) }, NOW), at(NOW));
+  deepEqual(askedAnew({ ...part, asked: at(NOW - MIN) }, NOW), at(NOW - MIN));
+  deepEqual(askedAnew({ ...part, kind: "message", asked: { from: 7 } }, NOW), { from: 7 });
+  deepEqual(askedAnew({ ...part, kind: "time" }, NOW), {});
 });
