@@ -21,11 +21,12 @@ import type {
   Approval,
   StoredAnswer,
 } from "../../store/approval_records.ts";
+import type { Task } from "../../store/task_records.ts";
 import type { TaskStore } from "../../store/task_store.ts";
 import type { WaitStore } from "../../store/wait_store.ts";
 import type { AuditLog } from "../records/audit_log.ts";
 import { findTask } from "../records/records.ts";
-import { keptText, shortDigest } from "../../store/rules/approvals.ts";
+import { isDigest, keptText, shortDigest } from "../../store/rules/approvals.ts";
 import { whyNotCounted } from "./answer_words.ts";
 import { findStarters, type StartersStore } from "./starters.ts";
 
@@ -204,7 +205,7 @@ function matches(
  * @throws {AppError} as {@linkcode answerApproval}.
  */
 export async function findAsking(
-  { taskId, step }: Pick<GivenAnswer, "taskId" | "step">,
+  { taskId, step, digest }: Pick<GivenAnswer, "taskId" | "step"> & { readonly digest?: string },
   store: AnswerHost["store"],
 ): Promise<{ readonly step: string; readonly position: number }> {
   const task = await findTask(taskId, store);
@@ -217,6 +218,8 @@ export async function findAsking(
   const open = await store.listApprovals({ taskId, limit: 100 });
   const [first, second] = open;
   if (first === undefined) {
+    const decided = digest === undefined ? undefined : await findDecided(task, digest, store);
+    if (decided !== undefined) return decided;
     throw new AppError(
       "conflict",
       `Task ${taskId}, which is ${task.state}, asks nothing now: "svc get approvals" lists what is asked`,
@@ -225,4 +228,17 @@ export async function findAsking(
   if (second === undefined) return first;
   const ids = open.map((one) => one.step).join(", ");
   throw new AppError("conflict", `Several steps of task ${taskId} ask: name one of ${ids}`);
+}
+
+/** The step whose question was shown with a digest, and is decided: who comes late is told by whom. */
+async function findDecided(
+  { id: taskId, steps }: Task,
+  digest: string,
+  store: AnswerHost["store"],
+): Promise<{ readonly step: string; readonly position: number } | undefined> {
+  for (const [position, { id: step }] of steps.entries()) {
+    const found = await store.findApproval({ taskId, position });
+    if (found !== undefined && isDigest(digest, found.asked.digest)) return { step, position };
+  }
+  return undefined;
 }
