@@ -110,7 +110,8 @@ export interface RetryOf {
   readonly of: string;
   readonly by: AskedBy;
   /**
-   * The plan, if the old task had none; its names may differ from those of the old task.
+   * The plan, where the old task had none or other limits count now; its names may differ from those of
+   * the old task.
    */
   readonly planned?: {
     readonly workflow: string;

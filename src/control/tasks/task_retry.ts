@@ -7,9 +7,12 @@
 
 import type { Input, Output } from "../../api/operations.ts";
 import { askedBy, type Caller } from "../../auth/caller.ts";
+import { sha256Hex } from "../../base/bytes.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { plannedSteps } from "../../resources/step_list.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
+import type { WorkspaceSpec } from "../../resources/workspace.ts";
 import type { NodeStore } from "../../store/node_store.ts";
 import { staysBehind } from "../../store/rules/placement.ts";
 import type { RetryOf, StepRecord, Task } from "../../store/task_records.ts";
@@ -52,6 +55,7 @@ export async function retryTask(
     : await continuePlan(task, plan, { from, store: host.store });
   const made = await host.store.retryTask({
     ...again,
+    ...json === undefined || task.rootId === "" ? {} : inOwnRoom(task, json, host),
     kept: withMessages(task.steps, again.kept),
     id: host.newId(),
     of: task.id,
@@ -71,6 +75,14 @@ export async function retryTask(
  * since.
  */
 function newPlan(task: Task, from: string | undefined, host: TasksHost): RetryPlan {
+  if (task.rootId !== "") {
+    // The trigger names the workflow of the task at the top; what the child was given may not be stored.
+    throw new AppError(
+      "conflict",
+      `Task ${task.id} could never run. Apply what was missing, and retry task ${task.parentId}, ` +
+        "which has started it",
+    );
+  }
   const trigger = host.catalog.find<TriggerSpec>("Trigger", task.project, task.trigger);
   const { workflow, workspace } = task;
   const action = trigger?.spec.action ?? { workflow, workspace };
@@ -84,6 +96,21 @@ function newPlan(task: Task, from: string | undefined, host: TasksHost): RetryPl
   }
   checkFrom(from, JSON.parse(plan.json) as Plan, task);
   return { planned: { ...names, plan }, ...anywhere([]) };
+}
+
+/**
+ * The plan of a child with the limit that its workspace has now: a child may have run in the room of the
+ * task above, which its retry does not have.
+ */
+function inOwnRoom(
+  { project, workflow, workspace }: Task,
+  json: string,
+  { catalog }: TasksHost,
+): Pick<RetryPlan, "planned"> {
+  const found = catalog.find<WorkspaceSpec>("Workspace", project, workspace);
+  const workspaceMax = found?.spec.maxParallel;
+  const plan = { hash: sha256Hex(json), json };
+  return { planned: { workflow, workspace, plan, ...defined({ workspaceMax }) } };
 }
 
 async function continuePlan(

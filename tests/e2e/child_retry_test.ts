@@ -1,0 +1,89 @@
+/**
+ * `svc task retry` of tasks that a step of another task has started, from outside.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
+import { startDaemon, type TaskRecord, type TestDaemon } from "../helpers/daemon.ts";
+import { type Manifest, trigger } from "../helpers/manifests.ts";
+import { ONE_PROGRAM, programTest } from "../helpers/program.ts";
+import { untilFile } from "../helpers/until.ts";
+
+const OPEN = { webhook: { allowUnsigned: true } };
+
+const workflow = (name: string, spec: Record<string, unknown>): Manifest => ({
+  kind: "Workflow",
+  metadata: { name },
+  spec,
+});
+
+/** A trigger whose tasks run in the workspace `site`. */
+const inSite = (name: string): Manifest => ({
+  kind: "Trigger",
+  metadata: { name },
+  spec: {
+    event: { source: "webhook", ...OPEN },
+    action: { workflow: name, workspace: "site" },
+  },
+});
+
+/** The one task of a workflow, after all have ended. */
+async function taskOf(name: string, daemon: TestDaemon): Promise<TaskRecord> {
+  await daemon.settled();
+  const [task] = await daemon.json("get", "tasks", "--workflow", name) as readonly TaskRecord[];
+  if (task === undefined) throw new Error(`No task of workflow "${name}"`);
+  return task;
+}
+
+programTest("the retry of a child that could never run does not run another workflow", async () => {
+  await using daemon = await startDaemon(ONE_PROGRAM);
+  await daemon.apply(
+    workflow("top", { steps: [{ id: "c", workflow: "deploy", with: { target: "prod" } }] }),
+    trigger("push", { ...OPEN, workflow: "top" }),
+  );
+  await daemon.send("/webhook/push", { body: "{}" });
+  const [child, top] = [await taskOf("deploy", daemon), await taskOf("top", daemon)];
+  const deploy = {
+    env: { T: "{{ inputs.target }}" },
+    steps: [{ id: "x", run: 'echo "$T" >> ran' }],
+  };
+  await daemon.apply(workflow("deploy", deploy));
+  const refused = await daemon.svc(["task", "retry", child.id]);
+  equal(refused.code === 0, false);
+  match(refused.stderr, new RegExp(`could never run.*retry task ${top.id}`));
+  equal((await daemon.settled()).length, 2);
+  await daemon.svc(["task", "retry", top.id]);
+  await daemon.settled();
+  equal(await Deno.readTextFile(`${daemon.workspace}/ran`), "prod\n");
+});
+
+programTest("a child that is retried takes room of its own in a shared workspace", async () => {
+  await using daemon = await startDaemon(ONE_PROGRAM);
+  const spec = { path: daemon.workspace, maxParallel: 1 };
+  await daemon.apply(
+    { kind: "Workspace", metadata: { name: "site" }, spec },
+    workflow("deploy", { steps: [{ id: "x", run: "[ -e fixed ] && echo retried >> order" }] }),
+    workflow("top", { steps: [{ id: "c", workflow: "deploy" }] }),
+    workflow("hold", {
+      steps: [{
+        id: "x",
+        run: "echo yes > held; while [ ! -e go ]; do sleep 0.05; done; echo held >> order",
+      }],
+    }),
+    inSite("top"),
+    inSite("hold"),
+  );
+  await daemon.send("/webhook/top", { body: "{}" });
+  const child = await taskOf("deploy", daemon);
+  await daemon.send("/webhook/hold", { body: "{}" });
+  await untilFile(`${daemon.workspace}/held`);
+  await Deno.writeTextFile(`${daemon.workspace}/fixed`, "");
+  const { stdout } = await daemon.svc(["task", "retry", child.id]);
+  const retried = (await daemon.tasks()).find(({ id }) => id === stdout.trim());
+  equal(retried?.state, "pending");
+  await Deno.writeTextFile(`${daemon.workspace}/go`, "");
+  await daemon.settled();
+  const order = await Deno.readTextFile(`${daemon.workspace}/order`);
+  deepEqual(order.trim().split("\n"), ["held", "retried"]);
+});
