@@ -29,7 +29,11 @@ export interface CancelResult {
 }
 
 /** One line about the tasks that match: their number, then the result of each. */
-export type MatchingLine = { readonly total: number } | {
+export type MatchingLine = {
+  readonly total: number;
+  /** How many children match that a retry of the task above them makes anew; absent if there are none. */
+  readonly left_out?: number;
+} | {
   readonly task_id: string;
   /** Its state, after a cancel. */
   readonly state: string;

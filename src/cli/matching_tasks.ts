@@ -97,12 +97,20 @@ export async function forMatching(
     if (total > 0) await confirm(`${verb} ${total === 1 ? "1 task" : `${total} tasks`}?`, context);
   }
   const results: MatchingResult[] = [];
+  let leftOut = 0;
   for await (const line of stream(dryRun)) {
-    if ("total" in line) continue;
+    if ("total" in line) {
+      leftOut = line.left_out ?? 0;
+      continue;
+    }
     results.push(line);
     tell(line);
   }
   if (results.length === 0) context.io.err("No task matches\n");
+  if (leftOut > 0) {
+    const what = leftOut === 1 ? "1 child is" : `${leftOut} children are`;
+    context.io.err(`${what} left out: the retry of the task above starts its children anew\n`);
+  }
   return results;
 }
 

@@ -87,3 +87,36 @@ programTest("a child that is retried takes room of its own in a shared workspace
   const order = await Deno.readTextFile(`${daemon.workspace}/order`);
   deepEqual(order.trim().split("\n"), ["held", "retried"]);
 });
+
+programTest("to retry all that failed does the work of a child once", async () => {
+  await using daemon = await startDaemon(ONE_PROGRAM);
+  await daemon.apply(
+    workflow("deploy", { steps: [{ id: "x", run: "echo ran >> ran; [ -e fixed ]" }] }),
+    workflow("middle", { steps: [{ id: "c", workflow: "deploy" }] }),
+    workflow("top", { steps: [{ id: "c", workflow: "middle" }] }),
+    trigger("push", { ...OPEN, workflow: "top" }),
+  );
+  await daemon.send("/webhook/push", { body: "{}" });
+  const child = await taskOf("deploy", daemon);
+  const ran = async () =>
+    (await Deno.readTextFile(`${daemon.workspace}/ran`)).match(/ran/g)?.length;
+  equal(await ran(), 1);
+  await Deno.writeTextFile(`${daemon.workspace}/fixed`, "");
+
+  const all = ["task", "retry", "--trigger", "push", "--yes"];
+  const { stdout, stderr } = await daemon.svc(all);
+  match(stderr, /^2 children are left out: the retry of the task above starts its children anew$/m);
+  equal(stdout.trim().split("\n").length, 1);
+  await daemon.settled();
+  equal(await ran(), 2);
+  const states = (await daemon.tasks()).map(({ state }) => state).toSorted();
+  deepEqual(states, ["failed", "failed", "failed", "succeeded", "succeeded", "succeeded"]);
+
+  // Those that a retry of the task at the top has made anew, too.
+  match((await daemon.svc([...all, "--workflow", "deploy"])).stderr, /^1 child is left out/m);
+  await daemon.settled();
+  equal(await ran(), 2);
+  await daemon.svc(["task", "retry", child.id]);
+  await daemon.settled();
+  equal(await ran(), 3, "by its id it runs again");
+});

@@ -21,7 +21,7 @@ import { retryTask } from "./task_retry.ts";
 type TaskFilter = Omit<Input<"task.cancel.matching">, "reason" | "dry_run">;
 
 /** A task that matches, as it was when the tasks were collected. */
-type MatchingTask = Pick<Task, "id" | "state">;
+type MatchingTask = Pick<Task, "id" | "state" | "parentId" | "rootId">;
 
 /** States in which a task can be retried. */
 const ENDED: readonly TaskState[] = ["failed", "cancelled", "succeeded"];
@@ -51,7 +51,7 @@ export async function* cancelMatching(
 
 /**
  * Retries the tasks that match and have not been retried yet for a caller, oldest first; failed ones
- * if the input gives no state.
+ * if the input gives no state. It leaves out children that the retry of a task above them makes anew.
  *
  * @throws {AppError} `usage` without a filter, or for tasks that have not ended.
  */
@@ -61,24 +61,50 @@ export async function* retryMatching(
   { host, signal }: { readonly host: TasksHost; readonly signal: AbortSignal },
 ): AsyncGenerator<MatchingLine> {
   const states = filter.state === undefined ? ["failed" as const] : ENDED;
+  const found = await collect(filter, { states, done: "retried" }, host);
+  const matching = new Set(found.map(({ id }) => id));
   const tasks: MatchingTask[] = [];
-  for (const task of await collect(filter, { states, done: "retried" }, host)) {
-    // Its retry stands for it: both would run the same event twice.
-    const [again] = await host.store.listTasks({ retryOf: task.id, limit: 1 });
-    if (again === undefined) tasks.push(task);
+  let leftOut = 0;
+  for (const task of found) {
+    if (await isRetried(task.id, host)) continue; // both would run the same event twice
+    if (await isMadeAnew(task, matching, host)) leftOut++;
+    else tasks.push(task);
   }
-  yield* forEach(tasks, { dryRun, signal }, async ({ id }) => {
+  yield* forEach(tasks, { dryRun, signal, leftOut }, async ({ id }) => {
     const { id: newId, note } = await retryTask({ id }, caller, host);
     return { new_task_id: newId, ...defined({ note: note || undefined }) };
   });
 }
 
+async function isRetried(id: string, { store }: TasksHost): Promise<boolean> {
+  return (await store.listTasks({ retryOf: id, limit: 1 })).length > 0;
+}
+
+/** Whether a task above a child is to be retried with it, or has been: that makes the child anew. */
+async function isMadeAnew(
+  { parentId, rootId }: MatchingTask,
+  matching: ReadonlySet<string>,
+  host: TasksHost,
+): Promise<boolean> {
+  for (let id = rootId === "" ? "" : parentId; id !== "";) {
+    if (matching.has(id) || await isRetried(id, host)) return true;
+    const [above] = id === rootId ? [] : await host.store.findTasks(id);
+    id = above?.parentId ?? "";
+  }
+  return false;
+}
+
 async function* forEach(
   tasks: readonly MatchingTask[],
-  { dryRun, signal }: { readonly dryRun: boolean; readonly signal: AbortSignal },
+  { dryRun, signal, leftOut = 0 }: {
+    readonly dryRun: boolean;
+    readonly signal: AbortSignal;
+    /** How many children match and are left out. */
+    readonly leftOut?: number;
+  },
   act: (task: MatchingTask) => Promise<Partial<Exclude<MatchingLine, { total: number }>>>,
 ): AsyncGenerator<MatchingLine> {
-  yield { total: tasks.length };
+  yield { total: tasks.length, ...defined({ left_out: leftOut || undefined }) };
   for (const task of tasks) {
     if (signal.aborted) return;
     const { id, state } = task;
@@ -103,7 +129,11 @@ async function collect(
     let rest = { ...toQuery(page, host.clock.now()), oldestFirst: true };
     for (;;) {
       const { rows, next } = await listInSteps(recordType("task"), rest, host.store);
-      found.push(...(rows as readonly Task[]).map(({ id }) => ({ id, state })));
+      found.push(
+        ...(rows as readonly Task[]).map(({ id, parentId, rootId }) => (
+          { id, state, parentId, rootId }
+        )),
+      );
       if (next === undefined) break;
       rest = { ...rest, after: next };
     }
