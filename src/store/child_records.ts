@@ -18,7 +18,11 @@ export interface Child extends WaitPlace {
   readonly state: TaskState;
   /** Empty if there is none. */
   readonly reason: string;
-  /** The outputs of its workflow; empty before it has succeeded. */
+}
+
+/** A child with what its workflow gives. */
+export interface ChildResult extends Child {
+  /** Empty before it has succeeded, and while its step waits for others. */
   readonly outputs: WaitOutputs;
 }
 
@@ -69,7 +73,7 @@ export interface AskedChildren {
 export interface StartedChildren {
   readonly wait: Wait;
   /** By item. */
-  readonly children: readonly Child[];
+  readonly children: readonly ChildResult[];
   /** Ids of those that were made now. */
   readonly made: readonly string[];
 }

@@ -26,8 +26,11 @@ export interface ChildStore {
   findNextChildren(taskId: string): Promise<NextChildren | undefined>;
   /** The children of a task, or of a step of it, by position, round and item. */
   listChildren(query: ChildQuery): Promise<Child[]>;
-  /** Stores the outputs of the workflow of a child that is about to succeed. */
-  saveChildOutputs(taskId: string, outputs: WaitOutputs): Promise<void>;
+  /**
+   * Stores the outputs of the workflow of a child that is about to succeed; `false` if those of all items of
+   * its step would have more than `MAX_RESULTS` characters.
+   */
+  saveChildOutputs(taskId: string, outputs: WaitOutputs): Promise<boolean>;
   /**
    * Notes how a child has ended, or that it is gone, and lets the task above go on if that was its last;
    * `undefined` if nothing waits for it, or it has not ended.

@@ -14,6 +14,9 @@ export const MAX_BELOW = 1000;
 /** More than a task has children: what a list of all of them is asked for. */
 export const ALL_CHILDREN = 2 * MAX_BELOW;
 
+/** Most characters of the outputs of all items of a step together, as JSON. */
+export const MAX_RESULTS = 1024 * 1024;
+
 /** What becomes of a step that waits for children. */
 export type ChildrenDecision =
   /** All of them have ended, or one has failed and none runs any more. */

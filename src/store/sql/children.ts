@@ -14,6 +14,7 @@ import type {
   ChildEnd,
   ChildInputs,
   ChildQuery,
+  ChildResult,
   NewChild,
   NextChildren,
   StartedChildren,
@@ -23,6 +24,7 @@ import {
   decideChildren,
   decideRoom,
   MAX_LEVELS,
+  MAX_RESULTS,
   type TakenRoom,
   whyNoChild,
 } from "../rules/children.ts";
@@ -55,17 +57,22 @@ async (
   const opened = await openWait(isFollowUp ? { ...host, checkClaim() {} } : host)(db, asked);
   const place = { taskId: asked.taskId, position: asked.position, round: asked.round };
   const before = await listChildren(db, { ...place, limit: ALL_CHILDREN });
+  const whenOver = async (wait: Wait) => ({
+    wait,
+    children: await withOutputs(db, place, before),
+    made: [],
+  });
   const endBy = async (by: { readonly refused?: string }) => {
     await end(db, { ...place, part: 0, end: { by: "children", ...by }, now: asked.now });
     await host.wake(db, place.taskId);
-    return { wait: await findWait(db, place) ?? opened, children: before, made: [] };
+    return await whenOver(await findWait(db, place) ?? opened);
   };
-  if (opened.end !== undefined) return { wait: opened, children: before, made: [] };
+  if (opened.end !== undefined) return await whenOver(opened);
   const decision = decideChildren(countOf(opened), before);
   if (decision.is === "over") return await endBy({});
   const next = given.filter(({ item }) => decision.start.includes(item));
   if (next.length === 0 || !await goesOn(db, asked.taskId)) {
-    return { wait: opened, children: before, made: [] };
+    return { wait: opened, children: before.map(withoutOutputs), made: [] };
   }
   const above = await findAbove(db, asked.taskId);
   const why = await whyNoMore(db, above, next.length);
@@ -75,9 +82,10 @@ async (
   for (const { item, task: child } of placed.children) {
     await insertChild(db, changeTasks, { child, item, place, above, now: asked.now });
   }
+  const children = await listChildren(db, { ...place, limit: ALL_CHILDREN });
   return {
     wait: opened,
-    children: await listChildren(db, { ...place, limit: ALL_CHILDREN }),
+    children: children.map(withoutOutputs),
     made: next.map(({ task }) => task.id),
   };
 };
@@ -231,7 +239,7 @@ export async function listChildren(
   );
   const rows = await db.all(
     `SELECT children.parent_id AS task_id, children.position, children.round, children.item,
-       children.task_id AS id, children.workflow, children.outputs,
+       children.task_id AS id, children.workflow,
        COALESCE(children.end_state, tasks.state, 'failed') AS state,
        CASE WHEN children.end_state IS NOT NULL THEN children.reason
          ELSE COALESCE(tasks.reason, '${GONE}') END AS reason
@@ -258,22 +266,51 @@ function toChild(row: Row): Child {
     workflow: text(row, "workflow"),
     state: text(row, "state") as TaskState,
     reason: text(row, "reason"),
-    outputs: row["outputs"] === null ? {} : json(row, "outputs") as Child["outputs"],
   };
 }
 
-/** Stores the outputs of a child. */
-export async function saveChildOutputs(
+const withoutOutputs = (child: Child): ChildResult => ({ ...child, outputs: {} });
+
+/** The children with their outputs, which are read only once: when their step goes on. */
+async function withOutputs(
   db: SqlSession,
-  taskId: string,
-  outputs: Child["outputs"],
-): Promise<void> {
-  await db.run(
-    "UPDATE children SET outputs = ? WHERE task_id = ? AND end_state IS NULL",
-    JSON.stringify(outputs),
-    taskId,
+  place: WaitPlace,
+  children: readonly Child[],
+): Promise<ChildResult[]> {
+  const rows = await db.all(
+    `SELECT item, outputs FROM children
+     WHERE parent_id = ? AND position = ? AND round = ? AND outputs IS NOT NULL`,
+    ...placeOf(place),
   );
+  const given = new Map(rows.map((row) => [number(row, "item"), json(row, "outputs")]));
+  return children.map((child) => ({
+    ...child,
+    outputs: (given.get(child.item) ?? {}) as ChildResult["outputs"],
+  }));
 }
+
+/** Stores the outputs of a child, if those of all items have not too much together. */
+export const saveChildOutputs =
+  <Db extends SqlSession>(host: Pick<WaitHost<Db>, "lockTask" | "checkClaim">) =>
+  async (db: Db, taskId: string, outputs: ChildResult["outputs"]): Promise<boolean> => {
+    await host.lockTask(db, taskId);
+    await host.checkClaim(db, taskId);
+    const others = `(SELECT COALESCE(sum(length(one.outputs)), 0) FROM children AS one
+      WHERE one.parent_id = children.parent_id AND one.position = children.position
+        AND one.round = children.round AND one.task_id <> children.task_id)`;
+    const changed = await db.run(
+      `UPDATE children SET outputs = ?1 WHERE task_id = ?2 AND end_state IS NULL
+         AND (${others} = 0 OR length(?1) + ${others} <= ${MAX_RESULTS})`,
+      JSON.stringify(outputs),
+      taskId,
+    );
+    if (changed > 0) return true;
+    const waiting = await db.get(
+      "SELECT 1 FROM children WHERE task_id = ? AND end_state IS NULL",
+      taskId,
+    );
+    return waiting === undefined;
+  };
 
 /** Notes how a child has ended, and lets the task above go on if it was the last. */
 export const endChild =

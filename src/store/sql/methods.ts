@@ -15,7 +15,6 @@ import {
   listAbandonedChildren,
   listChildren,
   listLostChildren,
-  saveChildOutputs,
 } from "./children.ts";
 import { listConnectionStates, noteConnection } from "./connections.ts";
 import { finishControl, listControl, recordControl } from "./control_audit.ts";
@@ -98,7 +97,6 @@ export const SHARED_METHODS = {
   countWaits,
   findNextChildren,
   listChildren,
-  saveChildOutputs,
   listLostChildren,
   listAbandonedChildren,
   listApprovals,

@@ -105,6 +105,7 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   endWait: waits.endWait,
   answerWait: waits.answerWait,
   startChildren: changing(waits.startChildren),
+  saveChildOutputs: waits.saveChildOutputs,
   endChild: waits.endChild,
   endWaits: over((rows, taskId, now) => rows.closeWaits(taskId, now)),
   pauseTasks,

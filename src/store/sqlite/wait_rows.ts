@@ -24,5 +24,7 @@ export const endWait = waits.endWait(HOST);
 export const answerWait = answer(HOST);
 /** Opens the wait of a step, and makes those of its children that have room. */
 export const startChildren = children.startChildren(HOST);
+/** Stores the outputs of a child. */
+export const saveChildOutputs = children.saveChildOutputs(HOST);
 /** Notes how a child has ended. */
 export const endChild = children.endChild(HOST);

@@ -10,7 +10,13 @@ import { rfc3339 } from "../../base/clock.ts";
 import { findDurationSecs } from "../../base/duration.ts";
 import { AppError } from "../../base/errors.ts";
 import { DEFAULT_PARALLEL } from "../../resources/child_workflow.ts";
-import type { AskedChildren, Child, StartedChildren } from "../../store/child_records.ts";
+import type {
+  AskedChildren,
+  Child,
+  ChildResult,
+  StartedChildren,
+} from "../../store/child_records.ts";
+import { MAX_RESULTS } from "../../store/rules/children.ts";
 import type { StepRecord } from "../../store/task_records.ts";
 import type { AskedWait, WaitPart } from "../../store/wait_records.ts";
 import { childrenOf } from "../child_plan.ts";
@@ -145,9 +151,6 @@ function whichOf(
 
 const nameOf = ({ id, workflow }: Child) => `task ${id} (workflow "${workflow}")`;
 
-/** Most characters of the outputs of all items. */
-const MAX_RESULTS = 1024 * 1024;
-
 type Result = Pick<StepRecord, "state" | "reason" | "outputs" | "failure">;
 
 /** What the end of a wait for children means for its step. */
@@ -185,4 +188,4 @@ function resultOf(
 }
 
 /** The outputs of an item; `null` of one that has not succeeded. */
-const resultOfItem = ({ state, outputs }: Child) => state === "succeeded" ? outputs : null;
+const resultOfItem = ({ state, outputs }: ChildResult) => state === "succeeded" ? outputs : null;

@@ -8,7 +8,7 @@ import { AppError } from "../../base/errors.ts";
 import { compileTemplate, renderTemplate } from "../../cel/template.ts";
 import type { AbandonedChild } from "../../store/child_records.ts";
 import type { ChildStore } from "../../store/child_store.ts";
-import { ALL_CHILDREN } from "../../store/rules/children.ts";
+import { ALL_CHILDREN, MAX_RESULTS } from "../../store/rules/children.ts";
 import { isUnfinished } from "../../store/task_records.ts";
 import type { TaskQueue, TaskStore } from "../../store/task_store.ts";
 import { announceEnd } from "./announce_end.ts";
@@ -89,8 +89,11 @@ export async function storeOutputs(context: TaskContext): Promise<void> {
       );
     }
   }
-  await retryInRun(
+  const isStored = await retryInRun(
     context,
     () => host.store.saveChildOutputs(task.id, host.secrets.redactAll(found)),
   );
+  if (isStored) return;
+  const most = `${MAX_RESULTS / 1024} KiB`;
+  throw new AppError("invalid", `the outputs of all items have more than ${most} together`);
 }

@@ -112,7 +112,6 @@ eachStore(
       workflow: "build",
       state: "running",
       reason: "",
-      outputs: {},
     }]);
     equal((await store.countWaits()).task, 1);
   },
@@ -133,6 +132,29 @@ eachStore("the end of a child lets its task go on, with its outputs, once", asyn
   const { wait, children: [ended] } = await store.startChildren(asked(1, []));
   deepEqual(wait.end, { by: "children", at: T0 + SEC, part: 0 });
   deepEqual([ended?.state, ended?.reason, ended?.outputs], ["succeeded", "why", { file: "app" }]);
+});
+
+eachStore("what children give is read once, and bounded for all items together", async (store) => {
+  await accept(store, 1);
+  await claimAt(store, T0);
+  await store.startChildren(asked(1, [child(2), child(3), child(4)], { maxParallel: 3 }));
+  await claimAt(store, T0);
+  const long = { text: "x".repeat(600_000) };
+  equal(await store.saveChildOutputs(taskIdOf(2), long), true);
+  equal(await store.saveChildOutputs(taskIdOf(2), long), true, "again, after a lost answer");
+  equal(await store.saveChildOutputs(taskIdOf(3), long), false, "too much together");
+  equal(await store.saveChildOutputs(taskIdOf(3), { text: "short" }), true);
+  equal(await store.saveChildOutputs(taskIdOf(1), long), true, "nothing waits for it");
+  for (const n of [2, 3]) {
+    await finish(store, n);
+    await store.endChild(taskIdOf(n), T0 + SEC);
+  }
+  const outputsOf = async () =>
+    (await store.startChildren(asked(1, []))).children.map(({ outputs }) => outputs);
+  deepEqual(await outputsOf(), [{}, {}, {}], "its step waits");
+  await finish(store, 4, "failed");
+  await store.endChild(taskIdOf(4), T0 + SEC);
+  deepEqual(await outputsOf(), [long, { text: "short" }, {}]);
 });
 
 eachStore("an end that came before the task was parked, or was told to nobody", async (store) => {

@@ -18,14 +18,20 @@ import type { TurnStore } from "../../turn_store.ts";
 import type { ChildStore } from "../../child_store.ts";
 import type { WaitStore } from "../../wait_store.ts";
 import type { Connections, Session } from "../database/connections.ts";
-import { openingWait, startingChildren } from "./wait_rows.ts";
+import { openingWait, savingOutputs, startingChildren } from "./wait_rows.ts";
 import { wakeTasks } from "./wake_tasks.ts";
 import { changeTasks } from "../working_set/change_tasks.ts";
 import type { BatchRequest } from "../working_set/batch_request.ts";
 import { ClaimFence, type HandedOut } from "../working_set/claim_fence.ts";
 
 /** Names of the methods that need the claims of this store. */
-export type TurnMethod = "takeTurn" | "endTurn" | "parkTask" | "openWait" | "startChildren";
+export type TurnMethod =
+  | "takeTurn"
+  | "endTurn"
+  | "parkTask"
+  | "openWait"
+  | "startChildren"
+  | "saveChildOutputs";
 
 const HOST: Omit<TurnHost<Session>, "checkClaim"> = {
   nodeOf: (db) => db.owner.node,
@@ -73,7 +79,7 @@ export function turnMethods(
     },
   };
   const [take, end, open] = [takeTurn(host), endTurn(host), openingWait(host)];
-  const start = startingChildren(host);
+  const [start, save] = [startingChildren(host), savingOutputs(host)];
   return {
     takeTurn: (asked) => connections.transaction((db) => take(db, asked)),
     endTurn: (taskId, position) => connections.transaction((db) => end(db, taskId, position)),
@@ -101,6 +107,8 @@ export function turnMethods(
       connections.transaction((db) =>
         start(db, (request, work) => changeTasks(db, request, work), asked)
       ),
+    saveChildOutputs: (taskId, outputs) =>
+      connections.transaction((db) => save(db, taskId, outputs)),
   };
 }
 

@@ -5,7 +5,7 @@
  */
 
 import { answerWait } from "../../sql/approvals.ts";
-import { endChild, startChildren } from "../../sql/children.ts";
+import { endChild, saveChildOutputs, startChildren } from "../../sql/children.ts";
 import { endWait, openWait, type WaitHost } from "../../sql/waits.ts";
 import type { Session } from "../database/connections.ts";
 import { changeTasks } from "../working_set/change_tasks.ts";
@@ -25,6 +25,10 @@ export const openingWait = ({ checkClaim }: Pick<WaitHost<Session>, "checkClaim"
 /** Opens the wait of a step and makes those of its children that have room; refused as that is. */
 export const startingChildren = ({ checkClaim }: Pick<WaitHost<Session>, "checkClaim">) =>
   startChildren({ ...HOST, checkClaim });
+
+/** Stores the outputs of a child; refused as that is. */
+export const savingOutputs = ({ checkClaim }: Pick<WaitHost<Session>, "checkClaim">) =>
+  saveChildOutputs({ ...HOST, checkClaim });
 
 /** Notes how a child has ended. */
 export const endAnyChild = endChild<Session>({ ...HOST, checkClaim() {} });
