@@ -28,12 +28,8 @@ export interface CancelResult {
   readonly state: string;
 }
 
-/** One line about the tasks that match: their number, then the result of each. */
-export type MatchingLine = {
-  readonly total: number;
-  /** How many children match that a retry of the task above them makes anew; absent if there are none. */
-  readonly left_out?: number;
-} | {
+/** A line about the tasks that match: their number, and of children left out; then the result of each. */
+export type MatchingLine = { readonly total: number; readonly left_out?: number } | {
   readonly task_id: string;
   /** Its state, after a cancel. */
   readonly state: string;
