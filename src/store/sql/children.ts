@@ -104,6 +104,8 @@ interface Above {
     readonly depth: number;
     readonly workspace: string;
     readonly max?: number;
+    /** Whether it has ended, as where a child was retried by itself: it keeps no room any more. */
+    readonly isOver: boolean;
   }[];
   readonly rootId: string;
 }
@@ -113,7 +115,7 @@ async function findAbove(db: SqlSession, taskId: string): Promise<Above> {
   let rootId = taskId;
   for (let at: string | undefined = taskId; at !== undefined && tasks.length <= MAX_LEVELS;) {
     const row: Row | undefined = await db.get(
-      `SELECT delivery_id, depth, workspace, workspace_max, root_id, parent_id FROM tasks
+      `SELECT state, delivery_id, depth, workspace, workspace_max, root_id, parent_id FROM tasks
        WHERE id = ?`,
       at,
     );
@@ -123,6 +125,7 @@ async function findAbove(db: SqlSession, taskId: string): Promise<Above> {
       deliveryId: text(row, "delivery_id"),
       depth: number(row, "depth"),
       workspace: text(row, "workspace"),
+      isOver: !isUnfinished(text(row, "state") as TaskState),
       ...row["workspace_max"] === null ? {} : { max: number(row, "workspace_max") },
     });
     const isChild = row["root_id"] !== null;
@@ -148,7 +151,7 @@ function placeChildren(
   { tasks }: Above,
   { isShared, sharedAbove }: Pick<AskedChildren, "isShared" | "sharedAbove">,
 ): { readonly children: readonly NewChild[] } | { readonly refused: string } {
-  const taken = tasks.map(({ workspace, max }): TakenRoom => ({
+  const taken = tasks.filter(({ isOver }) => !isOver).map(({ workspace, max }): TakenRoom => ({
     workspace,
     isShared: sharedAbove.includes(workspace),
     ...defined({ max }),

@@ -317,3 +317,33 @@ eachStore(
     equal(await store.endChild(taskIdOf(7), T0), undefined);
   },
 );
+
+eachStore(
+  "a task above that has ended keeps no room for what a retried child starts",
+  async (store) => {
+    const max = { workspaceMax: 1 };
+    await accept(store, 1, { task: max });
+    await claimAt(store, T0);
+    await store.startChildren(asked(1, [child(2, { workspace: "other" })]));
+    await claimAt(store, T0);
+    for (const n of [2, 1]) await finish(store, n, "failed");
+    await store.retryTask({
+      id: taskIdOf(7),
+      of: taskIdOf(2),
+      kept: [],
+      keepDirectory: false,
+      by: { called: "ada" },
+      staysOnNode: false,
+      now: T0,
+    });
+    await accept(store, 9, { task: max });
+    deepEqual((await claimAt(store, T0)).tasks, [7, 9]);
+    const { made } = await store.startChildren(
+      asked(7, [child(8, max)], { isShared: true, sharedAbove: ["repo", "other"] }),
+    );
+    deepEqual(made, [taskIdOf(8)]);
+    deepEqual((await claimAt(store, T0)).tasks, [], "it queues behind task 9");
+    await finish(store, 9);
+    deepEqual((await claimAt(store, T0)).tasks, [8]);
+  },
+);
