@@ -32,8 +32,14 @@ const WorkspaceSpec = Type.Object({
 /** `spec` of a Workspace. */
 export type WorkspaceSpec = Type.Static<typeof WorkspaceSpec>;
 
-/** The `isolation` of a Workspace that names none. */
-export const DEFAULT_ISOLATION = "shared";
+/** A workspace, or what a plan has kept of one. */
+type Isolated = Pick<WorkspaceSpec, "isolation"> | undefined;
+
+/** How the tasks of a workspace are kept apart. */
+export const isolationOf = (workspace: Isolated) => workspace?.isolation ?? "shared";
+
+/** Whether its tasks run in its directory itself. */
+export const isShared = (workspace: Isolated): boolean => isolationOf(workspace) === "shared";
 
 const PATH = ["spec", "path"];
 
@@ -72,7 +78,7 @@ export const workspace: AnyKind = defineKind<WorkspaceSpec>("Workspace", {
   ],
   columns: [
     { header: "PATH", fit: "text", cell: ({ spec }) => spec.path },
-    { header: "ISOLATION", cell: ({ spec }) => spec.isolation ?? DEFAULT_ISOLATION },
+    { header: "ISOLATION", cell: ({ spec }) => isolationOf(spec) },
     { header: "PARALLEL", wide: true, cell: ({ spec }) => String(spec.maxParallel ?? "") },
     { header: "NODES", wide: true, cell: ({ spec }) => spec.nodes?.join(",") ?? "" },
   ],

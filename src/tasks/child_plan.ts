@@ -8,7 +8,7 @@ import { sha256Hex } from "../base/bytes.ts";
 import { defined } from "../base/defined.ts";
 import { eventId } from "../base/ids.ts";
 import type { Catalog } from "../resources/catalog.ts";
-import { DEFAULT_ISOLATION, type WorkspaceSpec } from "../resources/workspace.ts";
+import { isShared, type WorkspaceSpec } from "../resources/workspace.ts";
 import type { AskedChildren, ChildInputs } from "../store/child_records.ts";
 import type { Task } from "../store/task_records.ts";
 import { type Plan, type PlannedStep, type PlannedTask, Planner } from "./plan.ts";
@@ -34,8 +34,10 @@ export function childrenOf(
 ): Pick<AskedChildren, "children" | "isShared" | "sharedAbove"> {
   const { id: parentId, project, trigger } = task;
   const workspace = step.workspace ?? task.workspace;
-  const isShared = (plan.workspace.isolation ?? DEFAULT_ISOLATION) === "shared";
-  const sharedAbove = [...plan.sharedAbove ?? [], ...isShared ? [task.workspace] : []];
+  const sharedAbove = [
+    ...plan.sharedAbove ?? [],
+    ...isShared(plan.workspace) ? [task.workspace] : [],
+  ];
   const action = { workflow: step.workflow, workspace, ...defined({ goal: plan.goal }) };
   const planned = new Planner(catalog).planFor(project, action, plan.source);
   const found = catalog.find<WorkspaceSpec>("Workspace", project, workspace);
@@ -51,8 +53,7 @@ export function childrenOf(
       followed: true,
     },
   }));
-  const childIsShared = (found?.spec.isolation ?? DEFAULT_ISOLATION) === "shared";
-  return { children, isShared: childIsShared, sharedAbove };
+  return { children, isShared: isShared(found?.spec), sharedAbove };
 }
 
 function stored(plan: Plan): NonNullable<PlannedTask["plan"]> {

@@ -22,7 +22,7 @@ import { allSteps, flatSteps } from "../resources/step_list.ts";
 import type { StepTemplateSpec } from "../resources/step_template.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { WorkflowSpec } from "../resources/workflow.ts";
-import { DEFAULT_ISOLATION, type WorkspaceSpec } from "../resources/workspace.ts";
+import { isolationOf, type WorkspaceSpec } from "../resources/workspace.ts";
 import type { NewTask } from "../store/task_records.ts";
 
 /**
@@ -241,7 +241,7 @@ export class Planner {
       ...steps.some((step) => step.workflow !== undefined) ? { source: sourceOf(event) } : {},
       workspace: {
         path: workspace?.path ?? "",
-        isolation: workspace?.isolation ?? DEFAULT_ISOLATION,
+        isolation: isolationOf(workspace),
         ...(workspace?.fetch === true ? { fetch: true } : {}),
         ...defined({ nodes: workspace?.nodes }),
         env: workspace?.env ?? {},

@@ -14,6 +14,7 @@ import type { NewId } from "../../base/ids.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ResolvePath } from "../../base/user_paths.ts";
 import type { Catalog } from "../../resources/catalog.ts";
+import { isolationOf } from "../../resources/workspace.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import type { IdSearch } from "../../store/id_search.ts";
 import type { NodeStore } from "../../store/node_store.ts";
@@ -173,7 +174,7 @@ export async function taskWorkspace(
   }
   if (staysBehind((JSON.parse(stored) as Plan).workspace)) await checkIsHere(task, host.store);
   const { workspace } = planHere(stored, host.resolvePath);
-  const isolation = workspace.isolation ?? "shared";
+  const isolation = isolationOf(workspace);
   const path = isolation === "shared" ? workspace.path : task.directory;
   if (path === "") {
     const commits = host.directories.whereCommitsAre(task.id);

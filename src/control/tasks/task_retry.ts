@@ -12,7 +12,7 @@ import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { plannedSteps } from "../../resources/step_list.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
-import type { WorkspaceSpec } from "../../resources/workspace.ts";
+import { isShared, type WorkspaceSpec } from "../../resources/workspace.ts";
 import type { NodeStore } from "../../store/node_store.ts";
 import { staysBehind } from "../../store/rules/placement.ts";
 import type { RetryOf, StepRecord, Task } from "../../store/task_records.ts";
@@ -125,7 +125,7 @@ async function continuePlan(
   const kept = keptSteps({ plan, records: task.steps }, from);
   if (kept.length === 0 || !staysBehind(plan.workspace)) return anywhere(kept);
   const home = await findTaskHome(task, store);
-  const keepDirectory = (plan.workspace.isolation ?? "shared") !== "shared";
+  const keepDirectory = !isShared(plan.workspace);
   const isThere = home.is === "here"
     ? !keepDirectory || await isDirectory(task.directory)
     : home.is === "elsewhere" && (!keepDirectory || task.directory !== "");

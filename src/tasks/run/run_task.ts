@@ -28,6 +28,7 @@ import {
 } from "./run_flow.ts";
 import { StepRecorder } from "./step_recorder.ts";
 import { runsProgram } from "../../resources/step.ts";
+import { isShared } from "../../resources/workspace.ts";
 import { TASK_MARK, TASK_RUN_MARK } from "../step/inherited_env.ts";
 import { taskLimitMs } from "../time_limits.ts";
 import {
@@ -100,7 +101,7 @@ async function runRecorded(bare: BareRun): Promise<TaskResult> {
 
 /** Whether processes may run before the first step of this run: those of an earlier run, or of git. */
 function mayHaveLeft({ workspace }: Plan, records: readonly StepRecord[]): boolean {
-  return (workspace.isolation ?? "shared") !== "shared" ||
+  return !isShared(workspace) ||
     records.some(({ startedAt }) => startedAt !== undefined);
 }
 
@@ -260,7 +261,7 @@ async function endLeftProcesses(run: TaskRun, since: number): Promise<void> {
   if (!run.leftovers.arePossible) return;
   const began = steps.records.map(({ startedAt }) => startedAt ?? Infinity);
   // Making a worktree starts processes, too, such as filters of the repository.
-  if ((workspace.isolation ?? "shared") !== "shared") began.push(since);
+  if (!isShared(workspace)) began.push(since);
   if (began.every((at) => at === Infinity)) return;
   if (host.guard !== undefined && signals.stop.aborted) {
     return await groups.endMarked(TASK_RUN_MARK, mark);

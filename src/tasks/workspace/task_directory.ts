@@ -11,6 +11,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import { isThere } from "../../base/durable_files.ts";
 import { AppError } from "../../base/errors.ts";
+import { isolationOf } from "../../resources/workspace.ts";
 import type { CancellationScope } from "../cancellation_scope.ts";
 import type { PlannedWorkspace } from "../plan.ts";
 import { directoryFault } from "./directory_fault.ts";
@@ -71,7 +72,7 @@ export class TaskDirectories {
     try {
       const fault = await directoryFault(plan.path);
       if (fault !== undefined) throw new AppError("invalid", fault);
-      switch (plan.isolation ?? "shared") {
+      switch (isolationOf(plan)) {
         case "shared":
           return plan.path;
         case "worktree":
