@@ -7,15 +7,19 @@
 import { deepStrictEqual as deepEqual, rejects } from "node:assert/strict";
 import { systemClock } from "../../src/base/clock.ts";
 import { AppError } from "../../src/base/errors.ts";
-import type { StepRecord } from "../../src/store/task_records.ts";
+import type { ClaimedTask, StepRecord } from "../../src/store/task_records.ts";
+import { InboxReading } from "../../src/tasks/run/inbox_reading.ts";
 import { StepRecorder } from "../../src/tasks/run/step_recorder.ts";
+import type { Inboxes } from "../../src/tasks/step/inbox.ts";
 import { known } from "../helpers/known_secrets.ts";
+import { until } from "../helpers/until.ts";
 
 const STEP = { position: 0, id: "a", reason: "", startedAt: 1000 };
 
 function recorder(
   saveStep?: (step: StepRecord) => Promise<void>,
   stop = new AbortController().signal,
+  inbox: Pick<InboxReading, "asItIsNow"> = { asItIsNow: (record) => record },
 ) {
   const saved: StepRecord[] = [];
   const store = {
@@ -25,9 +29,20 @@ function recorder(
       Promise.resolve(void saved.push(...steps)),
   };
   const task = { id: "t", steps: [] };
-  const host = { store, clock: systemClock, secrets: known("s3cr3t-value") };
+  const host = { store, clock: systemClock, secrets: known("s3cr3t-value"), inbox };
   return { saved, steps: new StepRecorder(task, host, stop) };
 }
+
+Deno.test("a record that is stored later says what is read by then", async () => {
+  const inbox = new InboxReading({ task: { id: "t" }, readUpTo: 0 } as ClaimedTask, {} as Inboxes);
+  const { saved, steps } = recorder(undefined, new AbortController().signal, inbox);
+  inbox.advance(2);
+  steps.recordStarted({ ...STEP, state: "running", readUpTo: 2 });
+  steps.record({ ...STEP, position: 1, state: "succeeded", finishedAt: 1001, readUpTo: 2 });
+  inbox.takeBack(1); // what another step was given
+  await until("the start is stored", () => Promise.resolve(saved[0]));
+  deepEqual(saved.map(({ readUpTo }) => readUpTo), [1, 1]);
+});
 
 const statesOf = (records: readonly StepRecord[]) => records.map(({ state }) => state);
 

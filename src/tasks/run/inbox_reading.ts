@@ -32,7 +32,7 @@ export class InboxReading {
   of(before: Pick<StepRecord, "readFrom"> | undefined): StepReading {
     return new StepReading(before?.readFrom, {
       unreadFrom: () => this.#upTo,
-      takeBack: (from) => void (this.#upTo = Math.min(this.#upTo, from)),
+      takeBack: (from) => this.takeBack(from),
       list: (from) => this.#inboxes.listFrom(this.#taskId, from),
       written: () => this.#inboxes.written(this.#taskId),
       advance: (upTo) => this.advance(upTo),
@@ -42,6 +42,21 @@ export class InboxReading {
   /** Notes that the messages before this position were read. */
   advance(upTo: number): void {
     this.#upTo = Math.max(this.#upTo, upTo);
+  }
+
+  /** Notes that no message from this position on counts as read. */
+  takeBack(from: number): void {
+    this.#upTo = Math.min(this.#upTo, from);
+  }
+
+  /**
+   * A record of a step as it is to be stored now: since it was made, another step may have turned out not to
+   * have read what it was given.
+   */
+  asItIsNow(record: StepRecord): StepRecord {
+    const { readUpTo } = record;
+    if (readUpTo === undefined || readUpTo <= this.#upTo) return record;
+    return { ...record, readUpTo: this.#upTo };
   }
 }
 
@@ -123,7 +138,7 @@ export class StepReading {
     const isUnread = this.#unreadFrom !== undefined && position <= this.#unreadFrom;
     return defined({
       readFrom: this.#from,
-      readUpTo: this.#upTo && Math.min(this.#upTo, position),
+      readUpTo: this.#upTo,
       unreadFrom: isUnread ? this.#unreadFrom : undefined,
     });
   }

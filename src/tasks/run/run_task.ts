@@ -63,8 +63,9 @@ export async function runTask(
   signals: RunSignals,
   activity: Activity = new Activity(host.clock),
 ): Promise<TaskResult> {
-  await using steps = new StepRecorder(claimed.task, host, signals.stop);
-  const result = await runRecorded({ claimed, host, signals, steps, activity });
+  const inbox = new InboxReading(claimed, host.inboxes);
+  await using steps = new StepRecorder(claimed.task, { ...host, inbox }, signals.stop);
+  const result = await runRecorded({ claimed, host, signals, steps, activity, inbox });
   return {
     ...result,
     reason: host.secrets.redact(result.reason),
@@ -73,7 +74,7 @@ export async function runTask(
 }
 
 /** The parts of a run that are there before it is prepared. */
-type BareRun = Pick<TaskRun, "claimed" | "host" | "signals" | "steps" | "activity">;
+type BareRun = Pick<TaskRun, "claimed" | "host" | "signals" | "steps" | "activity" | "inbox">;
 
 async function runRecorded(bare: BareRun): Promise<TaskResult> {
   const { claimed, host, signals: { stop }, steps } = bare;
@@ -94,7 +95,6 @@ async function runRecorded(bare: BareRun): Promise<TaskResult> {
     mark,
     leftovers: { arePossible: mayHaveLeft(plan, steps.records) },
     evaluator: retryingEvaluator(host, stop),
-    inbox: new InboxReading(claimed, host.inboxes),
     scopeFor: taskScopes(claimed, steps, plan),
   });
 }

@@ -12,6 +12,7 @@ import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import type { TaskRecorder } from "../../store/task_store.ts";
 import type { StepRecord, Task } from "../../store/task_records.ts";
 import { isOver } from "./flow.ts";
+import type { InboxReading } from "./inbox_reading.ts";
 
 /**
  * Delay before the record of a started step is stored. Most steps of a busy daemon have ended by
@@ -35,6 +36,7 @@ export class StepRecorder implements AsyncDisposable {
   readonly records: StepRecord[];
   readonly #save: (record: StepRecord) => Promise<void>;
   readonly #saveRound: (records: readonly StepRecord[]) => Promise<void>;
+  readonly #inbox: Pick<InboxReading, "asItIsNow">;
   readonly #clock: Clock;
   readonly #secrets: KnownSecrets;
   readonly #stop: AbortSignal;
@@ -53,14 +55,16 @@ export class StepRecorder implements AsyncDisposable {
    */
   constructor(
     task: Pick<Task, "id" | "steps">,
-    { store, clock, secrets }: {
+    { store, clock, secrets, inbox }: {
       readonly store: Pick<TaskRecorder, "saveStep" | "beginRound">;
       readonly clock: Clock;
       readonly secrets: KnownSecrets;
+      readonly inbox: Pick<InboxReading, "asItIsNow">;
     },
     stop: AbortSignal,
   ) {
-    this.#save = (record) => store.saveStep(task.id, record);
+    this.#inbox = inbox;
+    this.#save = (record) => store.saveStep(task.id, inbox.asItIsNow(record));
     this.#saveRound = (records) => store.beginRound(task.id, records);
     this.#clock = clock;
     this.#secrets = secrets;
@@ -134,7 +138,7 @@ export class StepRecorder implements AsyncDisposable {
       if (!(error instanceof AppError) || error.code !== "overloaded") throw error;
     });
     for (const record of quick) this.#unsaved.set(record.position, record);
-    return [...this.#unsaved.values()];
+    return [...this.#unsaved.values()].map((record) => this.#inbox.asItIsNow(record));
   }
 
   /** The ends of quick steps whose delay is not over, which the caller has to store. */
