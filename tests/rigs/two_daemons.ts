@@ -75,6 +75,10 @@ export function twoDaemonsTest(
 
 const DEADLOCKS = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
 
-/** Ends the session that holds the lock of node `a`, as the death of its daemon does. */
+/**
+ * Ends the session that holds the lock of node `a`, as the death of its daemon does. Other tests have a node
+ * `a` in databases of theirs at this server.
+ */
 const KILL_A = `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
   AND (classid::bigint << 32) | objid::bigint = hashtextextended('node/a', 0)`;

@@ -26,8 +26,8 @@ async function run(store: Store, n = 1): Promise<void> {
   deepEqual(tasks.map(({ task }) => task.id), [taskIdOf(n)]);
 }
 
-const WAITING =
-  "SELECT 1 AS found FROM pg_stat_activity WHERE query = ? AND wait_event_type = 'Lock'";
+const WAITING = `SELECT 1 AS found FROM pg_stat_activity
+  WHERE query = ? AND wait_event_type = 'Lock' AND datname = current_database()`;
 
 async function textOf(log: StoredLog): Promise<string> {
   using open = await log.open();
