@@ -243,8 +243,10 @@ Deno.test("findGrowth tells growth from a plateau, in a life and over all of the
   deepEqual(findGrowth([life(1, 90, 150, 160, 170, 165, 168, 160, 170)]), []);
   const [grew] = findGrowth([life(1, 90, 100, 120, 140, 160, 180, 210, 250)]);
   match(grew ?? "", /^life 1: residentMb grew from 130 to 230$/);
-  const lives = [100, 100, 150, 200, 250, 300].map((mb, n) => life(n + 1, mb, mb));
+  const lives = [100, 100, 150, 200, 250, 300].map((mb, n) => life(n + 1, mb, mb, mb, mb));
   match(findGrowth(lives)[0] ?? "", /^all lives: residentMb grew from 100 to 275$/);
+  const short = [100, 200, 300].map((mb, n) => life(n + 1, mb, mb, mb));
+  deepEqual(findGrowth(short), [], "lives of a few seconds say nothing");
 });
 
 Deno.test("Switch gives a value only if it was known all the time", async () => {

@@ -24,7 +24,7 @@ export interface Life {
 /** The growth that is allowed in addition to {@linkcode FACTOR}. */
 const SLACK = { residentMb: 30, descriptors: 60 };
 const FACTOR = 1.5;
-/** Least number of samples of a life whose quarters are compared. */
+/** Least number of samples of a life whose quarters are compared, and of each part of all lives. */
 const ENOUGH = 8;
 
 /** Takes a sample of a process, on Linux only; none if the process has just ended. */
@@ -57,11 +57,13 @@ export function findGrowth(lives: readonly Life[]): string[] {
       const parts = [values.slice(quarter, 2 * quarter), values.slice(-quarter)];
       judge(`life ${number}`, measure, parts);
     }
-    const medians = lives.filter(({ samples }) => samples.length > 1)
-      .map(({ samples }) => median(samples.map((sample) => sample[measure])));
-    const third = Math.floor(medians.length / 3);
-    if (third > 0) {
-      judge("all lives", measure, [medians.slice(0, third), medians.slice(-third)]);
+    const whole = lives.filter(({ samples }) => samples.length > 1);
+    const third = Math.floor(whole.length / 3);
+    const parts = [whole.slice(0, third), whole.slice(whole.length - third)];
+    // What a daemon has open in its first seconds says nothing of growth: it has just got the whole storm.
+    if (parts.every((part) => part.flatMap(({ samples }) => samples).length >= ENOUGH)) {
+      const medianOf = ({ samples }: Life) => median(samples.map((sample) => sample[measure]));
+      judge("all lives", measure, parts.map((part) => part.map(medianOf)));
     }
   }
   return found;
