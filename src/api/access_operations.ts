@@ -18,6 +18,8 @@ export interface CreatedToken {
   readonly role: Role;
   /** Name of the Person that it is for. */
   readonly person?: string;
+  /** Whether it acts for the Person that each request names. */
+  readonly gateway?: true;
   /** RFC 3339. */
   readonly expires_at: string;
 }
@@ -29,6 +31,7 @@ export const ACCESS_OPERATIONS = {
     input: {
       role: Type.Optional(Type.Enum([...ROLES])),
       person: Type.Optional(TEXT),
+      gateway: Type.Optional(Type.Boolean()),
       ttl_secs: SECS,
       name: TEXT,
     },

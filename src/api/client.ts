@@ -11,6 +11,7 @@ import { findMissing } from "../base/initialised.ts";
 import { isJsonObject } from "../base/json.ts";
 import { ATTACHED_TYPE } from "./attached_type.ts";
 import { ASK_AGAIN, ASKED_HEADER, TIME_HEADER, UNKNOWN_TIME } from "./fresh_request.ts";
+import { encodePerson, PERSON_HEADER } from "./named_person.ts";
 import type {
   AttachedName,
   CallName,
@@ -71,6 +72,8 @@ export interface ForwardedCall {
   readonly body: string;
   /** Name of the forwarding program in the audit: `[a-z-]`, at most 32 characters. */
   readonly by: string;
+  /** Name or identity of the Person for whom a gateway asks. */
+  readonly person?: string;
 }
 
 /** A control socket, and its data directory, which shows why no daemon listens. */
@@ -105,7 +108,7 @@ export function connect(address: Address, token?: string): Client {
 
   const isAsking = !("answer" in address); // there a caller never goes unseen
   const askOnce = (
-    { name, body, attachment, by }: Asked,
+    { name, body, attachment, by, person }: Asked,
     asked: string,
     signal: AbortSignal | undefined,
   ): Promise<Response> => {
@@ -116,6 +119,7 @@ export function connect(address: Address, token?: string): Client {
         ...(isAsking ? { [ASKED_HEADER]: asked } : {}),
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...defined({ "svc-client": by }),
+        ...(person === undefined ? {} : { [PERSON_HEADER]: encodePerson(person) }),
       },
       // the first question, which only brings the time, does without the bytes
       body: attachment === undefined

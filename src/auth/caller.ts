@@ -6,6 +6,7 @@
  */
 
 import Type from "typebox";
+import { decodePerson, PERSON_HEADER } from "../api/named_person.ts";
 import type { AskedBy } from "../base/asked_by.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { defined } from "../base/defined.ts";
@@ -17,6 +18,7 @@ import type { Grant, RunTokens } from "./run_tokens.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { parseManifest } from "../resources/manifest.ts";
 import { compileSchema } from "../resources/validate.ts";
+import { findPerson, type FoundPerson, personNamed } from "./persons.ts";
 import { findToken, personOf, type StoredTokens } from "./tokens.ts";
 
 /** The sender of a request. */
@@ -27,8 +29,13 @@ export interface Caller {
   readonly name: string;
   /** Name of the Person, where the caller is one. Nobody else may answer for it. */
   readonly person?: string;
-  /** The program that sent the request, as it names itself; it has no influence on the rights. */
+  /**
+   * The program that sent the request, as it names itself; it has no influence on the rights. Of a
+   * gateway, the name of its token.
+   */
   readonly client?: string;
+  /** Whether the request came through a gateway, which says who the caller is. */
+  readonly viaGateway?: true;
   readonly grant?: Grant;
 }
 
@@ -54,6 +61,38 @@ function clientOf({ headers }: Request): Pick<Caller, "client"> {
     "invalid",
     `The header ${CLIENT_HEADER} takes 1 to 32 letters from a to z, and -`,
   );
+}
+
+/**
+ * Refuses a caller that may not act for others, and says that it does.
+ *
+ * @throws {AppError} `forbidden`.
+ */
+function actsForItself({ headers }: Request): void {
+  if (!headers.has(PERSON_HEADER)) return;
+  throw new AppError(
+    "forbidden",
+    `Only a gateway token acts for others: leave the header ${PERSON_HEADER} out`,
+  );
+}
+
+/**
+ * The Person for whom a gateway asks.
+ *
+ * @throws {AppError} `forbidden` if it names nobody; `unauthorized` if there is no such Person.
+ */
+function namedPerson({ headers }: Request, catalog: Catalog): FoundPerson {
+  const value = headers.get(PERSON_HEADER);
+  if (value === null) {
+    throw new AppError(
+      "forbidden",
+      `A gateway token acts for a Person, never for itself: name one in the header ${PERSON_HEADER}`,
+    );
+  }
+  const named = decodePerson(value) ?? "";
+  const person = named.includes(":") ? findPerson(catalog, named) : personNamed(catalog, named);
+  if (person !== undefined) return person;
+  throw new AppError("unauthorized", "No Person has this name or identity");
 }
 
 /** The name of a caller together with its program: `socket (console)`. */
@@ -154,7 +193,8 @@ async function isAbsent(path: string): Promise<boolean> {
  * Identifies the caller of a request on the socket; `undefined` for an unknown token.
  *
  * @throws {AppError} `invalid` when the program names itself with a value that is not a name;
- * `forbidden` when the Person of the token does not exist any more.
+ * `forbidden` when the Person of the token does not exist any more, or the caller acts for another and
+ * may not; `unauthorized` when a gateway names nobody who exists.
  */
 export async function identify(
   request: Request,
@@ -163,10 +203,12 @@ export async function identify(
   const header = request.headers.get("authorization");
   const client = clientOf(request);
   if (header === null) {
+    actsForItself(request);
     return { name: "socket", role: (await socketRole(host.dirs)).role, ...client };
   }
   const grant = host.tokens.find(/^Bearer (\S+)$/.exec(header)?.[1] ?? "");
   if (grant === undefined) return await identifyByToken(request, host);
+  actsForItself(request);
   return { name: grant.kind, role: "read_only", grant, ...client };
 }
 
@@ -174,7 +216,8 @@ export async function identify(
  * Identifies the caller of a request on the socket of sandboxes, which takes the run tokens of steps and
  * nothing else.
  *
- * @throws {AppError} `invalid` when the program names itself with a value that is not a name.
+ * @throws {AppError} `invalid` when the program names itself with a value that is not a name; `forbidden`
+ * when it acts for another.
  */
 export function identifyStep(
   request: Request,
@@ -184,6 +227,7 @@ export function identifyStep(
     /^Bearer (\S+)$/.exec(request.headers.get("authorization") ?? "")?.[1] ?? "",
   );
   if (grant?.kind !== "step") return undefined;
+  actsForItself(request);
   return { name: grant.kind, role: "read_only", grant, ...clientOf(request) };
 }
 
@@ -199,8 +243,15 @@ export async function identifyByToken(
   const text = /^Bearer (\S+)$/.exec(request.headers.get("authorization") ?? "")?.[1] ?? "";
   const token = await findToken(text, host);
   if (token === undefined) return undefined;
-  const person = personOf(token, host.catalog);
   const client = clientOf(request);
+  if (token.gateway === true) {
+    const { name, role } = namedPerson(request, host.catalog);
+    const acts = { name, person: name, role: lowerRole(token.role, role) };
+    // However it names itself: the audit shows who vouched for the name.
+    return { ...acts, client: token.name, viaGateway: true };
+  }
+  actsForItself(request);
+  const person = personOf(token, host.catalog);
   if (person === undefined) return { name: `token ${token.name}`, role: token.role, ...client };
   const role = lowerRole(token.role, person.role);
   return { name: person.name, person: person.name, role, ...client };

@@ -24,6 +24,8 @@ export interface TokenRequest {
   readonly role?: Role;
   /** Name of the Person that it is for. */
   readonly person?: string;
+  /** Whether it acts for the Person that each request names. */
+  readonly gateway?: boolean;
   /** Seconds until it expires. */
   readonly ttlSecs: number;
   /** The purpose of the token, in the owner's words. */
@@ -54,10 +56,11 @@ export interface NewToken {
 /**
  * Creates a token without storing it: every error is reported before anything is stored.
  *
- * @throws {AppError} `usage` when its name or its lifetime is not allowed.
+ * @throws {AppError} `usage` when its name or its lifetime is not allowed, or a gateway is to be for one
+ * Person.
  */
 export function newToken(
-  { role, ttlSecs, name, person: named }: TokenRequest,
+  { role, ttlSecs, name, person: named, gateway = false }: TokenRequest,
   { newId, clock, catalog }: {
     readonly newId: NewId;
     readonly clock: WallClock;
@@ -74,6 +77,9 @@ export function newToken(
       "The name of a token has 1 to 100 characters, all of them printable",
     );
   }
+  if (gateway && named !== undefined) {
+    throw new AppError("usage", "A gateway token acts for each Person that it names, not for one");
+  }
   const person = named === undefined ? undefined : personNamed(catalog, named);
   if (named !== undefined && person === undefined) {
     throw new AppError("not_found", `No Person "${named}": "svc get persons" lists them`);
@@ -85,6 +91,7 @@ export function newToken(
     name,
     role: role ?? person?.role ?? "read_only",
     ...defined({ person: person?.name }),
+    ...(gateway ? { gateway: true } as const : {}),
     // Where the clock was set back, too, a token is younger than its Person.
     createdAt: Math.max(now, person?.since ?? now),
     expiresAt: now + ttlSecs * 1000,
@@ -94,6 +101,7 @@ export function newToken(
     id,
     role: person === undefined ? record.role : lowerRole(record.role, person.role),
     ...defined({ person: person?.name }),
+    ...(gateway ? { gateway: true } as const : {}),
     expires_at: rfc3339(record.expiresAt),
   };
   return { token, record, shown };

@@ -27,8 +27,8 @@ export function accessHandlers(
   host: AccessHost,
 ): Pick<Handlers, keyof typeof ACCESS_OPERATIONS> {
   return {
-    async "token.create"({ role, person, ttl_secs: ttlSecs, name }, caller) {
-      const made = newToken({ ttlSecs, name, ...defined({ role, person }) }, host);
+    async "token.create"({ role, person, gateway, ttl_secs: ttlSecs, name }, caller) {
+      const made = newToken({ ttlSecs, name, ...defined({ role, person, gateway }) }, host);
       const audited = { operation: "token.create", targets: [name], caller };
       await host.audited(audited, () => keepToken(made, host.store));
       return made.shown;

@@ -117,6 +117,8 @@ export interface ControlToken {
   readonly role: "read_only" | "operator" | "admin";
   /** Name of the Person that it is for; absent for a token of nobody in particular. */
   readonly person?: string;
+  /** Whether it acts for the Person that each request names, and never without one. */
+  readonly gateway?: true;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   /** Milliseconds since the epoch. */

@@ -44,7 +44,7 @@ function change(file: string, sql: string): void {
 /** Makes a token `id` in a database; its hash is `id` with an `h` before it. */
 function token(id: string, { role = "admin", until = LATER, revoked = "NULL" } = {}): string {
   return `INSERT INTO control_tokens VALUES
-    ('${id}', 'h${id}', 'for ${id}', '${role}', 1, ${until}, ${revoked}, NULL);`;
+    ('${id}', 'h${id}', 'for ${id}', '${role}', 1, ${until}, ${revoked}, NULL, 0);`;
 }
 
 /** Tokens of the database that nobody has revoked. */

@@ -34,6 +34,10 @@ const OPTIONS = [
     help: "Person that it is for: it acts in this name, with at most the role of the Person",
     complete: "person",
   },
+  {
+    flags: "--gateway",
+    help: "for a program that logs people in: it acts for the Person that each request names",
+  },
   { flags: "--ttl <duration>", value: DURATION, help: "how long it is valid", fallback: "30d" },
   { flags: "--name <text>", help: "what it is for", fallback: "unnamed" },
   ...CONNECTION,
@@ -48,17 +52,23 @@ export const command: Command = defineCommand({
   examples: [
     "svc token create --role operator --ttl 30d --name laptop",
     "svc token create --person ada --name laptop",
+    "svc token create --gateway --role operator --name console",
     "SVC_TOKEN=$(svc token create --role admin --ttl 1h) svc apply -f crd.yaml",
   ],
   async run(context) {
     const { role, person, ttl, name } = context.options;
-    const input = { ttl_secs: ttl, name, ...defined({ role, person }) };
+    const gateway = context.options.gateway || undefined;
+    const input = { ttl_secs: ttl, name, ...defined({ role, person, gateway }) };
     const made = await create(input, context);
     if (context.options.output === "json") {
       return context.io.out(jsonText(made));
     }
     context.io.out(`${made.token}\n`);
-    const whose = made.person === undefined ? "" : ` for ${made.person},`;
+    const whose = made.gateway === true
+      ? " for a gateway,"
+      : made.person === undefined
+      ? ""
+      : ` for ${made.person},`;
     context.io.err(
       `Token ${made.id}${whose} of role ${made.role} until ${made.expires_at}. It is not shown again\n`,
     );
@@ -83,7 +93,7 @@ async function create(
 
 /** Creates the token in the data directory itself, while no daemon runs on it. */
 async function createOffline(
-  { role, person, ttl_secs: ttlSecs, name }: Input<"token.create">,
+  { role, person, gateway, ttl_secs: ttlSecs, name }: Input<"token.create">,
   dir: DataDir,
   { env, err }: Pick<Io, "env" | "err">,
 ): Promise<NewToken> {
@@ -102,7 +112,8 @@ async function createOffline(
     onNote: (text) => err(`note: ${text}\n`),
   });
   const catalog = new Catalog(await storage.store.loadResources());
-  const made = newToken({ ttlSecs, name, ...defined({ role, person }) }, { clock, newId, catalog });
+  const asked = { ttlSecs, name, ...defined({ role, person, gateway }) };
+  const made = newToken(asked, { clock, newId, catalog });
   await keepToken(made, storage.store);
   return made.shown;
 }

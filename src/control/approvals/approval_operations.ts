@@ -17,6 +17,7 @@ import {
   findAsking,
   isCounted,
 } from "./answer_approval.ts";
+import type { AnswerSurface } from "../../store/approval_records.ts";
 import { whatCame, whyNotCounted } from "./answer_words.ts";
 import { shownApproval } from "../records/approval_record_type.ts";
 
@@ -64,7 +65,7 @@ async function answerAsCaller(
     digest,
     caller,
     by: answererOf(caller),
-    surface: caller.client === "console" ? "console" : caller.client === undefined ? "cli" : "api",
+    surface: surfaceOf(caller),
     ...defined({ step, comment, fields, forced }),
   }, host);
   const { result } = done;
@@ -93,4 +94,10 @@ function checkForced(reason: string, caller: Caller): void {
 function answererOf(caller: Caller): Answerer {
   const { role } = caller;
   return { role, ...askedBy(caller), ...isBareSocket(caller) ? { isSocket: true } : {} };
+}
+
+/** Where a caller answers: a gateway is the console of a team, however its token is named. */
+function surfaceOf({ client, viaGateway }: Caller): AnswerSurface {
+  if (viaGateway === true || client === "console") return "console";
+  return client === undefined ? "cli" : "api";
 }

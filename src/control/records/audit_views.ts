@@ -97,12 +97,13 @@ export function controlColumns(now: number): Column<ControlEvent>[] {
 
 /** A token as JSON; its text is not stored and so never shown. */
 export function tokenView(token: ControlToken): Record<string, unknown> {
-  const { id, name, role, person, createdAt, expiresAt, revokedAt } = token;
+  const { id, name, role, person, gateway = false, createdAt, expiresAt, revokedAt } = token;
   return {
     id,
     name,
     role,
     person: person ?? null,
+    gateway,
     created_at: rfc3339(createdAt),
     expires_at: rfc3339(expiresAt),
     revoked_at: revokedAt === undefined ? null : rfc3339(revokedAt),
@@ -114,7 +115,7 @@ export function tokenColumns(now: number): Column<ControlToken>[] {
   return [
     { header: "ID", fit: "id", cell: (token) => token.id },
     { header: "NAME", fit: "name", cell: (token) => token.name },
-    { header: "PERSON", cell: (token) => token.person ?? "" },
+    { header: "PERSON", cell: ({ person, gateway }) => gateway ? "(gateway)" : person ?? "" },
     { header: "ROLE", cell: (token) => token.role },
     {
       header: "STATE",

@@ -14,6 +14,9 @@ import type { Events } from "../../store/events.ts";
 /** How long after a change that is not announced, such as the end of a token, a stream goes on. */
 const LOOK_AGAIN_MS = 15_000;
 
+/** Codes that say who the caller is no more; by any other, nobody knows. */
+const REFUSED: ReadonlySet<string> = new Set(["forbidden", "unauthorized"]);
+
 /** How the caller of a request is found, and what tells that it may have changed. */
 export interface RightsHost {
   readonly identify: (request: Request) => Promise<Caller | undefined>;
@@ -35,9 +38,11 @@ export function watchRights(request: Request, caller: Caller, host: RightsHost):
     try {
       now = await host.identify(request);
     } catch (error) {
-      if (!(error instanceof AppError) || error.code !== "forbidden") return; // not known just now
+      if (!(error instanceof AppError) || !REFUSED.has(error.code)) return; // not known just now
     }
-    if (now !== undefined && hasRole(now.role, caller.role)) return;
+    if (now?.person === caller.person && now !== undefined && hasRole(now.role, caller.role)) {
+      return;
+    }
     lost.abort(new AppError("forbidden", "You lost the rights with which this was opened"));
   };
   const watching = new DisposableStack();

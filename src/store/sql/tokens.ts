@@ -17,8 +17,8 @@ export async function createToken(
   hash: string,
 ): Promise<void> {
   await db.run(
-    `INSERT INTO control_tokens (id, hash, name, role, created_at, expires_at, person)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO control_tokens (id, hash, name, role, created_at, expires_at, person, gateway)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     token.id,
     hash,
     token.name,
@@ -26,6 +26,7 @@ export async function createToken(
     token.createdAt,
     token.expiresAt,
     token.person ?? null,
+    token.gateway === true ? 1 : 0,
   );
 }
 
@@ -33,7 +34,7 @@ export async function createToken(
  * Earlier versions accepted times that a number cannot hold; they are read as the last possible
  * time.
  */
-export const TOKEN_COLUMNS = `id, name, role, person, created_at, revoked_at,
+export const TOKEN_COLUMNS = `id, name, role, person, gateway, created_at, revoked_at,
   CASE WHEN expires_at > ${LAST_TIME_MS} THEN ${LAST_TIME_MS} ELSE expires_at END AS expires_at`;
 
 /** The token with this hash. */
@@ -64,6 +65,7 @@ export function toToken(row: Row): ControlToken {
     name: text(row, "name"),
     role: text(row, "role") as ControlToken["role"],
     ...row["person"] === null ? {} : { person: text(row, "person") },
+    ...number(row, "gateway") === 1 ? { gateway: true } : {},
     createdAt: number(row, "created_at"),
     expiresAt: number(row, "expires_at"),
     ...optionalNumber(row, "revoked_at", "revokedAt"),

@@ -19,12 +19,15 @@ eachStore(
     await store.createToken(token(1), "hash 1");
     await store.createToken(token(2), "hash 2");
     await store.createToken({ ...token(3), person: "ada" }, "hash 3");
+    await store.createToken({ ...token(4), gateway: true }, "hash of a gateway");
     const again = await tested.restart();
     deepEqual(await again.findToken("hash 1"), token(1));
     equal(await again.findToken("hash 4"), undefined);
     const ofAda = { ...token(3), person: "ada" };
     deepEqual(await again.findToken("hash 3"), ofAda);
-    deepEqual(await again.listTokens(), [ofAda, token(2), token(1)], "newest first");
+    const gateway = { ...token(4), gateway: true } as const;
+    deepEqual(await again.findToken("hash of a gateway"), gateway);
+    deepEqual(await again.listTokens(), [gateway, ofAda, token(2), token(1)], "newest first");
   },
 );
 

@@ -399,3 +399,20 @@ Deno.test("an upgraded database has the schema of a new one", async () => {
       .map((row) => Object.values(row).map((text) => String(text).replaceAll(/\s+/g, " ")));
   deepEqual(schema(path), schema(fresh.path));
 });
+
+Deno.test("a token of an older version is no gateway", async () => {
+  await using dir = await tempDir();
+  const path = `${dir.path}/svc.db`;
+  makeOldDatabase(path);
+  {
+    using db = new Database(path);
+    migrate(db, 18);
+  }
+  change(path, [
+    `INSERT INTO control_tokens (id, hash, name, role, created_at, expires_at, person)
+     VALUES ('01J', 'h', 'laptop', 'operator', 1, 9, 'ada')`,
+  ]);
+  await using store = await openStore(path);
+  const token = { id: "01J", name: "laptop", role: "operator", person: "ada" } as const;
+  deepEqual(await store.listTokens(), [{ ...token, createdAt: 1, expiresAt: 9 }]);
+});

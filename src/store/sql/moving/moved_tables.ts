@@ -242,6 +242,7 @@ export const MOVED_TABLES = {
       expires_at: "int",
       revoked_at: "int",
       person: "text",
+      gateway: "int",
     },
   },
   plan_uses: "PostgreSQL removes the plans that no task names",

@@ -198,6 +198,8 @@ const MIGRATIONS = [
   ALTER TABLE spend ADD COLUMN refused TEXT;
   ALTER TABLE turns ADD COLUMN asks TEXT;
   CREATE INDEX conversations_of_project ON conversations (project, id);
+  -- 1: the token acts for the Persons that its holder names.
+  ALTER TABLE control_tokens ADD COLUMN gateway INTEGER NOT NULL DEFAULT 0;
   `,
 ] as const;
 

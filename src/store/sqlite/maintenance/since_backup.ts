@@ -71,12 +71,13 @@ function hasTable(db: Database, name: string): boolean {
 }
 
 function tokensOf(db: Database): HashedToken[] {
-  const hasPersons = db.get(
-    "SELECT 1 FROM pragma_table_info('control_tokens') WHERE name = 'person'",
-  );
-  const table = hasPersons === undefined
-    ? "(SELECT *, NULL AS person FROM control_tokens)" // of an earlier version
-    : "control_tokens";
+  const columns = db.all("SELECT name FROM pragma_table_info('control_tokens')")
+    .map((row) => text(row, "name"));
+  // an earlier version has neither, or no gateways
+  const added = Object.entries({ person: "NULL", gateway: "0" })
+    .filter(([name]) => !columns.includes(name))
+    .map(([name, value]) => `, ${value} AS ${name}`);
+  const table = `(SELECT *${added.join("")} FROM control_tokens)`;
   return db.all(`SELECT hash, ${TOKEN_COLUMNS} FROM ${table} ORDER BY id`)
     .map((row) => ({ ...toToken(row), hash: text(row, "hash") }));
 }
@@ -139,8 +140,8 @@ function isValid({ revokedAt, expiresAt }: ControlToken, now: number): boolean {
   return revokedAt === undefined && expiresAt > now;
 }
 
-function identityOf({ id, hash, name, role, person, expiresAt }: HashedToken): string {
-  return JSON.stringify([id, hash, name, role, person, expiresAt]);
+function identityOf({ id, hash, name, role, person, gateway, expiresAt }: HashedToken): string {
+  return JSON.stringify([id, hash, name, role, person, gateway, expiresAt]);
 }
 
 /** Takes over how far messages have come that wait in the copy, so that none is sent twice. */
