@@ -58,7 +58,7 @@ const LAYERS: Readonly<Record<string, string>> = {
   control:
     "api auth base connections doctor git http intake integrations notifications outbox outputs plugins resources secrets shell signatures storage store tasks upkeep",
   telemetry: "base store",
-  console: "api base http shell",
+  console: "api base http resources shell",
   calls: "api auth base shell",
   daemon:
     "auth base calls cel connections control http intake notifications outbox plugins resources secrets shell storage store tasks telemetry",

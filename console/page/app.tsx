@@ -11,6 +11,7 @@ import { pauseText } from "../../src/api/pause_text.ts";
 import { reach } from "./data/api.ts";
 import { currentKeys, useKeys } from "./keys.ts";
 import { live, useWatch } from "./data/live.ts";
+import { hasLogin, logIn } from "./data/login.ts";
 import { Link } from "./parts/link.tsx";
 import { tabTitle } from "./parts/title.tsx";
 import { go, href, path, query } from "./route.ts";
@@ -26,6 +27,7 @@ function App() {
 }
 
 function NoSession({ ended }: { readonly ended: boolean }) {
+  if (hasLogin.value) return <LoggedOut ended={ended} />;
   return (
     <main class="center">
       <h1>{ended ? "This console has ended" : "This page needs a link"}</h1>
@@ -36,6 +38,22 @@ function NoSession({ ended }: { readonly ended: boolean }) {
       </p>
       <p>Press Enter in the terminal where svc console runs to get a new link, or start it:</p>
       <pre>svc console</pre>
+    </main>
+  );
+}
+
+function LoggedOut({ ended }: { readonly ended: boolean }) {
+  return (
+    <main class="center">
+      <h1>{ended ? "You are logged out" : "You are not logged in"}</h1>
+      <p>
+        {ended
+          ? "Your login is over, or an admin has changed who you are here."
+          : "This login is over: it opens the console once, within a minute, in the browser that logged in."}
+      </p>
+      <p>
+        <button type="button" onClick={logIn}>Log in again</button>
+      </p>
     </main>
   );
 }

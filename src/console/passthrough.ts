@@ -8,10 +8,12 @@
 
 import type { Client } from "../api/client.ts";
 import { isOperation, type OperationName, OPERATIONS } from "../api/operations.ts";
+import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import { type JsonObject, toJson } from "../base/json.ts";
+import type { Holder } from "./sessions.ts";
 
-/** Most streams at once, over all tabs. */
+/** Most streams at once of one person, over all tabs. */
 const MOST_STREAMS = 4;
 /** The name of the console in the daemon's audit. */
 const CLIENT_NAME = "console";
@@ -45,7 +47,8 @@ export function allowedCall(name: string, readOnly: boolean): AllowedCall {
 /** Calls the daemon for the page. */
 export class Passthrough {
   readonly #client: Client;
-  #streams = 0;
+  /** By name of the Person; all under one name in the console of one person. */
+  readonly #streams = new Map<string, number>();
 
   /** Calls through `client`, whose token the page never sees. */
   constructor(client: Client) {
@@ -53,16 +56,27 @@ export class Passthrough {
   }
 
   /**
-   * The daemon's answer, a refusal too; the call ends when `signal` aborts.
+   * The daemon's answer, a refusal too; the call ends when `signal` aborts. With a `holder`, the daemon
+   * is asked in the name of that Person, and decides by its role.
    *
    * @throws {AppError} `unreachable`; `rate_limited` when too many streams are open.
    */
-  async answer(call: AllowedCall, input: JsonObject, signal: AbortSignal): Promise<Response> {
+  async answer(
+    call: AllowedCall,
+    input: JsonObject,
+    { signal, holder }: { readonly signal: AbortSignal; readonly holder?: Holder },
+  ): Promise<Response> {
     // No secret is shown, whatever the page asks for.
     const body = toJson(call.name === "describe" ? { ...input, reveal: false } : input);
-    const end = call.streams ? this.#beginStream() : () => {};
+    const end = call.streams ? this.#beginStream(holder?.person ?? "") : () => {};
+    const person = defined({ person: holder?.identity });
     try {
-      const answer = await this.#client.forward({ name: call.name, body, by: CLIENT_NAME }, signal);
+      const answer = await this.#client.forward({
+        name: call.name,
+        body,
+        by: CLIENT_NAME,
+        ...person,
+      }, signal);
       const headers = new Headers();
       for (const name of PASSED) {
         const value = answer.headers.get(name);
@@ -78,17 +92,18 @@ export class Passthrough {
   }
 
   /** Counts a stream; the returned function, which may be called twice, stops counting it. */
-  #beginStream(): () => void {
-    if (this.#streams >= MOST_STREAMS) {
+  #beginStream(person: string): () => void {
+    const open = () => this.#streams.get(person) ?? 0;
+    if (open() >= MOST_STREAMS) {
       throw new AppError(
         "rate_limited",
         `The console has ${MOST_STREAMS} streams open: close another tab of it, or wait`,
       );
     }
-    this.#streams++;
+    this.#streams.set(person, open() + 1);
     let counts = true;
     return () => {
-      if (counts) this.#streams--;
+      if (counts) this.#streams.set(person, open() - 1);
       counts = false;
     };
   }

@@ -1,6 +1,7 @@
 /**
- * The server of the console: the page for browsers of this machine, and the way from it to the
- * daemon. It listens on loopback and nowhere else, and holds no data but tickets and keys.
+ * The server of the console: the page for browsers, and the way from it to the daemon. That of one
+ * person listens on loopback and nowhere else; that of a team has a login. It holds no data but tickets
+ * and keys.
  *
  * @module
  */
@@ -8,6 +9,7 @@
 import type { Client } from "../api/client.ts";
 import { rfc3339 } from "../base/clock.ts";
 import type { Core } from "../base/core.ts";
+import { defined } from "../base/defined.ts";
 import { AppError, toAppError } from "../base/errors.ts";
 import type { NewId } from "../base/ids.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
@@ -15,19 +17,38 @@ import { markKnown } from "../http/arrival.ts";
 import { BodyBudget } from "../http/body_budget.ts";
 import { problemResponse } from "../http/problem.ts";
 import { readBody } from "../http/read_body.ts";
+import type { ListenOn } from "../http/server/deno_server.ts";
 import { serve } from "../http/server/serve.ts";
+import type { TlsFiles } from "../http/server/tls_files.ts";
 import type { ConsoleAddress } from "./address.ts";
 import type { FindAsset } from "./assets.ts";
-import { judge } from "./gate.ts";
+import { judge, type Site } from "./gate.ts";
+import { cookieIn, Login } from "./team_login.ts";
+import type { LoginWay } from "./login/ways.ts";
 import { allowedCall, Passthrough } from "./passthrough.ts";
 import { Sessions, type Ticket } from "./sessions.ts";
 
-/** The address of a console, and the daemon that it calls. */
-export interface ConsoleOptions extends Core {
+/** The address of a console of one person, whose link is in the terminal. */
+export interface OwnPlace {
   readonly address: ConsoleAddress;
   /** 0 takes any free port. */
   readonly port: number;
-  /** Calls the daemon, with the rights of the person who started the console. */
+}
+
+/** The address of a console of a team, and how people log in there. */
+export interface TeamPlace {
+  /** `https://HOST` or `https://HOST:PORT`, as browsers write it. */
+  readonly origin: string;
+  readonly on: ListenOn;
+  /** Absent behind a proxy that ends TLS. */
+  readonly tls?: TlsFiles;
+  readonly ways: readonly LoginWay[];
+}
+
+/** The address of a console, and the daemon that it calls. */
+export interface ConsoleOptions extends Core {
+  readonly place: OwnPlace | TeamPlace;
+  /** Calls the daemon: with the rights of the person who started the console, or with a gateway token. */
   readonly client: Client;
   readonly findAsset: FindAsset;
   /** Leaves what the role `read_only` may do. */
@@ -44,16 +65,17 @@ export interface ConsoleServer extends AsyncDisposable {
   issueTicket(): Ticket;
 }
 
-/** Each profile of a browser opens up to six. */
-const MAX_CONNECTIONS = 64;
-/** Most connections without a key: every user of this machine can open one. */
-const MAX_STRANGERS = 32;
+/** Each profile of a browser opens up to six; half of them may be of strangers, who need no key. */
+const MAX_CONNECTIONS = { own: 64, team: 2000 };
 /** Requests under way may be cut at the end, because the daemon carries them out nevertheless. */
 const DRAIN_MS = 200;
 /** The largest payload of a platform fits. */
 const INPUT_LIMITS = { maxBytes: 1024 * 1024, deadlineMs: 30_000 };
 /** Every user of this machine may send a ticket. */
 const TICKET_LIMITS = { maxBytes: 1024, deadlineMs: 1000 };
+
+/** Where a browser without a session logs in, in the answer that it has none. */
+const LOGIN_HEADER = "svc-login";
 
 /** The headers of every answer. */
 const HEADERS = Object.entries({
@@ -82,17 +104,20 @@ const HEADERS = Object.entries({
  * @throws {AppError} `refused` when the port cannot be had at every address that its host leads to.
  */
 export async function serveConsole(options: ConsoleOptions): Promise<ConsoleServer> {
-  const { address: { host, listensOn }, log, clock } = options;
+  const { place, log, clock } = options;
   await using opening = new AsyncDisposableStack();
   const sessions = opening.use(new Sessions(clock));
   const page = new PageRequests(options, sessions);
-  let { port } = options;
-  for (const hostname of listensOn) {
+  const isTeam = "origin" in place;
+  let port = isTeam ? 0 : place.port;
+  const maxConnections = isTeam ? MAX_CONNECTIONS.team : MAX_CONNECTIONS.own;
+  for (const one of isTeam ? [place.on] : place.address.listensOn) {
     const server = await serve({
-      on: { hostname, port },
+      on: typeof one === "string" ? { hostname: one, port } : one,
+      ...defined({ tls: isTeam ? place.tls : undefined }),
       handler: (request) => page.answer(request),
-      maxConnections: MAX_CONNECTIONS,
-      maxStrangers: MAX_STRANGERS,
+      maxConnections,
+      maxStrangers: maxConnections / 2,
       streams: true,
       drainMs: DRAIN_MS,
       log,
@@ -103,7 +128,7 @@ export async function serveConsole(options: ConsoleOptions): Promise<ConsoleServ
   }
   const open = opening.move();
   return {
-    url: `http://${host}:${port}`,
+    url: isTeam ? place.origin : `http://${place.address.host}:${port}`,
     port,
     issueTicket: () => sessions.issue(),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
@@ -115,12 +140,17 @@ class PageRequests {
   readonly #options: ConsoleOptions;
   readonly #sessions: Sessions;
   readonly #passthrough: Passthrough;
+  readonly #site: Site;
+  readonly #login: Login | undefined;
   readonly #budget = new BodyBudget(8 * INPUT_LIMITS.maxBytes);
 
   constructor(options: ConsoleOptions, sessions: Sessions) {
     this.#options = options;
     this.#sessions = sessions;
     this.#passthrough = new Passthrough(options.client);
+    const { place } = options;
+    this.#site = "origin" in place ? { origin: place.origin } : { host: place.address.host };
+    this.#login = "origin" in place ? new Login({ ...options, ...place, sessions }) : undefined;
   }
 
   async answer(request: Request): Promise<Response> {
@@ -130,21 +160,34 @@ class PageRequests {
       if (error.code === "internal") log.error("request of the console failed", { error });
       return problemResponse(error, { requestId: newId(), trusted: true });
     });
+    // The page goes there by itself: no terminal prints links.
+    if (this.#login !== undefined && response.status === 401) {
+      response.headers.set(LOGIN_HEADER, "/login");
+    }
     for (const [name, value] of HEADERS) response.headers.set(name, value);
     return response;
   }
 
   async #decide(request: Request): Promise<Response> {
     const { headers, signal } = request;
-    const verdict = judge(request, this.#options.address.host);
+    const verdict = judge(request, this.#site);
     if ("asset" in verdict) return await this.#file(verdict.asset);
+    if ("login" in verdict) {
+      if (this.#login === undefined) throw new AppError("not_found", "Nothing is at this path");
+      return await this.#login.answer(verdict.login, headers, signal);
+    }
     if ("exchanges" in verdict) return await this.#exchange(request);
     const [, key = ""] = /^Bearer ([0-9a-f]{64})$/.exec(headers.get("authorization") ?? "") ?? [];
-    if (!this.#sessions.holds(key)) throw unknownSession(); // before anything is read of its body
+    const session = this.#sessions.find(key);
+    if (session === undefined) throw this.#unknownSession(); // before anything is read of its body
     markKnown(request);
     const call = allowedCall(verdict.operation, this.#options.readOnly);
     const input = await this.#read(request, INPUT_LIMITS);
-    return await this.#passthrough.answer(call, input, signal);
+    const ends = { signal: AbortSignal.any([signal, session.over]) };
+    return await this.#passthrough.answer(call, input, {
+      ...ends,
+      ...defined({ holder: session.holder }),
+    });
   }
 
   async #file(name: string): Promise<Response> {
@@ -162,14 +205,23 @@ class PageRequests {
       throw new AppError("too_large", `A ticket has ${TICKET_LIMITS.maxBytes} bytes at most`);
     }
     const { ticket } = await this.#read(request, TICKET_LIMITS);
-    const key = typeof ticket === "string" ? this.#sessions.exchange(ticket) : undefined;
-    if (key === undefined) throw unknownSession();
+    const cookie = cookieIn(request.headers);
+    const key = typeof ticket === "string" ? this.#sessions.exchange(ticket, cookie) : undefined;
+    if (key === undefined) throw this.#unknownSession();
     markKnown(request);
     return Response.json({
       key: key.text,
       read_only: this.#options.readOnly,
       expires_at: rfc3339(key.expiresAt),
     });
+  }
+
+  /** The same answer for every reason why a ticket or key is not valid. */
+  #unknownSession(): AppError {
+    const message = this.#login === undefined
+      ? "Press Enter in the terminal of svc console, and open the link it prints"
+      : "Log in again";
+    return new AppError("unauthorized", message);
   }
 
   async #read(request: Request, limits: typeof INPUT_LIMITS): Promise<JsonObject> {
@@ -184,10 +236,4 @@ class PageRequests {
       held.release();
     }
   }
-}
-
-/** The same answer for every reason why a ticket or key is not valid. */
-function unknownSession(): AppError {
-  const message = "Press Enter in the terminal of svc console, and open the link it prints";
-  return new AppError("unauthorized", message);
 }

@@ -10,6 +10,7 @@ import { type ConsoleAddress, newAddress } from "../../src/console/address.ts";
 import { idFactory } from "../../src/base/ids.ts";
 import type { Log } from "../../src/base/log.ts";
 import type { Asset } from "../../src/console/assets.ts";
+import type { LoginWay } from "../../src/console/login/ways.ts";
 import { type ConsoleServer, serveConsole } from "../../src/console/server.ts";
 import { ask, type RawAnswer } from "../helpers/raw_client.ts";
 import { type SetClock, setClock } from "../helpers/manual_clock.ts";
@@ -22,8 +23,18 @@ export interface DaemonCall {
   readonly signal: AbortSignal;
 }
 
+/** The console of one person, or that of a team. */
+export type Mode = "own" | "team";
+
+/** Each kind of console, over which the tests of shared rules run. */
+export const MODES: readonly Mode[] = ["own", "team"];
+
 /** How to make a rig. */
 export interface RigOptions {
+  /** Whose console it is; that of one person when absent. */
+  readonly mode?: Mode;
+  /** The ways to log in of a team; by the header `x-user`, when absent. */
+  readonly ways?: readonly LoginWay[];
   readonly readOnly?: boolean;
   /** Address; a new one of 127.0.0.0/8 when absent. */
   readonly address?: ConsoleAddress;
@@ -42,7 +53,11 @@ export interface ConsoleRig extends AsyncDisposable {
   readonly calls: readonly DaemonCall[];
   readonly logged: readonly string[];
   readonly host: string;
-  key(): Promise<string>;
+  /** Its origin, as the page sends it. */
+  readonly origin: string;
+  /** A new ticket; of a team by a login as the identity `header:NAME`. */
+  ticket(name?: string): Promise<string>;
+  key(name?: string): Promise<string>;
   /** Sends one request with exactly these headers and its length. */
   send(line: string, headers: Readonly<Record<string, string>>, body?: string): Promise<RawAnswer>;
   /** Sends the page's request with these changes; a header changed to `undefined` is left out. */
@@ -56,12 +71,24 @@ export interface ConsoleRig extends AsyncDisposable {
 /** The token that the console has for the daemon. */
 export const DAEMON_TOKEN = "svct_this-is-for-the-daemon-alone";
 
+/** Where browsers find the console of a team. */
+export const TEAM_ORIGIN = "https://svc.example.com";
+/** The cookie of the only browser of the rig. */
+export const LOGIN_COOKIE = `__Host-svc-login=${"c0".repeat(32)}`;
+
+/** The way of a rig: it believes everybody. */
+const BY_HEADER: LoginWay = {
+  name: "told",
+  read: (headers) => Promise.resolve(`header:${headers.get("x-user")}`),
+};
+
 const PAGE = "<!doctype html><title>the page</title>";
 
 export async function consoleRig(options: RigOptions = {}): Promise<ConsoleRig> {
-  const { daemon = () => Response.json({}), readOnly = false } = options;
+  const { daemon = () => Response.json({}), readOnly = false, mode = "own" } = options;
   const { address = newAddress(() => undefined), port = 0 } = options;
   const calls: DaemonCall[] = [];
+  let loggingIn: string | undefined;
   const logged: string[] = [];
   const note = (message: string) => void logged.push(message);
   const log: Log = { debug: note, info: note, warn: note, error: note };
@@ -71,6 +98,7 @@ export async function consoleRig(options: RigOptions = {}): Promise<ConsoleRig> 
       const { headers, url, signal } = request;
       const input = await request.json();
       const call = { path: new URL(url).pathname, headers, input, signal };
+      if (loggingIn !== undefined) return Response.json({ caller: { name: loggingIn } });
       calls.push(call);
       return await daemon(call);
     },
@@ -81,9 +109,13 @@ export async function consoleRig(options: RigOptions = {}): Promise<ConsoleRig> 
     const found = ["index.html", "app.js"].includes(name);
     return Promise.resolve(found ? { type: "text/html", body, gzip: false } : undefined);
   };
-  const facts = { address, port, client, findAsset, readOnly };
+  const team = { origin: TEAM_ORIGIN, on: { hostname: "127.0.0.1", port } };
+  const ways = options.ways ?? [BY_HEADER];
+  const place = mode === "own" ? { address, port } : { ...team, ways };
+  const facts = { place, client, findAsset, readOnly };
   const server = await serveConsole({ ...facts, clock, log, newId });
-  const host = `${address.host}:${server.port}`;
+  const host = mode === "own" ? `${address.host}:${server.port}` : new URL(TEAM_ORIGIN).host;
+  const origin = mode === "own" ? `http://${host}` : TEAM_ORIGIN;
   const send: ConsoleRig["send"] = async (line, headers, body = "") => {
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     const length = body === ""
@@ -92,7 +124,7 @@ export async function consoleRig(options: RigOptions = {}): Promise<ConsoleRig> 
     const answer = await ask(
       server.port,
       `${line} HTTP/1.1\r\n${lines.join("")}${length}\r\n${body}`,
-      address.listensOn[0],
+      mode === "own" ? address.listensOn[0] : "127.0.0.1",
     );
     ok(answer !== undefined, `no answer to ${line}`);
     return answer;
@@ -100,7 +132,8 @@ export async function consoleRig(options: RigOptions = {}): Promise<ConsoleRig> 
   const page: ConsoleRig["page"] = (path, input, change = {}) => {
     const usual: Record<string, string | undefined> = {
       "host": host,
-      "origin": `http://${host}`,
+      origin,
+      ...(mode === "own" ? {} : { cookie: LOGIN_COOKIE }),
       "sec-fetch-site": "same-origin",
       "content-type": "application/json",
     };
@@ -108,8 +141,17 @@ export async function consoleRig(options: RigOptions = {}): Promise<ConsoleRig> 
       .flatMap(([name, value]) => value === undefined ? [] : [[name, value] as const]);
     return send(`POST ${path}`, Object.fromEntries(headers), JSON.stringify(input));
   };
+  const ticket = async (name = "ada") => {
+    if (mode === "own") return server.issueTicket().text;
+    loggingIn = name;
+    const headers = { host, "x-user": name, "cookie": LOGIN_COOKIE };
+    const { head } = await send("GET /login/told", headers).finally(() => loggingIn = undefined);
+    return /^location: .*#ticket=([0-9a-f]{64})\r$/im.exec(head)?.[1] ?? head;
+  };
   return {
     server,
+    origin,
+    ticket,
     address,
     clock,
     calls,
@@ -117,8 +159,8 @@ export async function consoleRig(options: RigOptions = {}): Promise<ConsoleRig> 
     host,
     send,
     page,
-    async key() {
-      const answer = await page("/session", { ticket: server.issueTicket().text });
+    async key(name) {
+      const answer = await page("/session", { ticket: await ticket(name) });
       return JSON.parse(answer.body).key;
     },
     async [Symbol.asyncDispose]() {

@@ -7,6 +7,7 @@
 import { signal } from "@preact/signals";
 import { defined } from "../../../src/base/defined.ts";
 import type { CallName, Input, Output, StreamName } from "../../../src/api/operations.ts";
+import { needsLogin } from "./login.ts";
 import { endSession, session } from "./session.ts";
 
 /** An error that the daemon or the gateway answered with. */
@@ -81,6 +82,7 @@ async function send(name: string, input: unknown, signal?: AbortSignal): Promise
     method: "POST",
     headers: { "content-type": "application/json", authorization: `Bearer ${opened.key}` },
     body: JSON.stringify(input),
+    redirect: "manual",
     ...defined({ signal }),
   }).catch(() => {
     if (signal?.aborted === true) {
@@ -94,7 +96,8 @@ async function send(name: string, input: unknown, signal?: AbortSignal): Promise
       },
     );
   });
-  if (response.ok) {
+  const isOut = needsLogin(response);
+  if (response.ok && !isOut) {
     reach.value = "connected";
     return response;
   }
@@ -105,7 +108,7 @@ async function send(name: string, input: unknown, signal?: AbortSignal): Promise
     readonly details?: readonly string[];
   };
   const { code = "internal", detail, title, details = [] } = problem;
-  if (response.status === 401) endSession();
+  if (isOut) endSession();
   reach.value = code === "unreachable" ? "daemon" : "connected";
   throw new Refusal(detail ?? title ?? `HTTP ${response.status}`, {
     code,

@@ -7,6 +7,7 @@
  */
 
 import { signal } from "@preact/signals";
+import { hasLogin, logIn, needsLogin } from "./login.ts";
 
 /** The gateway's answer to a ticket. */
 export interface Session {
@@ -34,6 +35,10 @@ export async function openSession(): Promise<void> {
   const found = (ticket === undefined ? undefined : await exchange(ticket)) ??
     parse(sessionStorage.getItem(STORED)) ?? await askSiblings();
   if (found === undefined) {
+    // Without a ticket, the gateway only says whether there is a login. A ticket that was no good leads
+    // to none by itself, or the browser would go round and round.
+    if (ticket === undefined) await exchange("");
+    if (ticket === undefined && hasLogin.value) return logIn();
     session.value = "none";
     return;
   }
@@ -53,8 +58,10 @@ async function exchange(ticket: string): Promise<Session | undefined> {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ ticket }),
+    redirect: "manual",
   }).catch(() => undefined);
-  return response?.ok === true ? parse(await response.text()) : undefined;
+  if (response === undefined || needsLogin(response)) return undefined;
+  return response.ok ? parse(await response.text()) : undefined;
 }
 
 function parse(text: string | null): Session | undefined {

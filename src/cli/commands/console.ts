@@ -76,8 +76,7 @@ async function run(
   const address = newAddress(env);
   const { serveConsole } = await import("../../console/server.ts");
   const server = await serveConsole({
-    address,
-    port,
+    place: { address, port },
     client,
     findAsset,
     readOnly: context.options.readOnly,

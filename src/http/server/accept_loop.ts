@@ -127,12 +127,12 @@ function firstListener(on: ListenOn): Deno.Listener {
   }
 }
 
-/** Listens on a port, or on a Unix socket that only its owner can open. */
+/** Listens on a port, or on a Unix socket, which only its owner can open unless a mode is given. */
 function listen(on: ListenOn): Deno.Listener {
   if (!("path" in on)) return Deno.listen({ ...on });
   const listener = Deno.listen({ transport: "unix", path: on.path });
   try {
-    Deno.chmodSync(on.path, 0o600);
+    Deno.chmodSync(on.path, on.mode ?? 0o600);
     return listener;
   } catch (error) {
     listener.close();

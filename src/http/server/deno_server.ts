@@ -16,7 +16,7 @@ import { readPair, type TlsFiles } from "./tls_files.ts";
 /** An address to listen on; port 0 takes any free port. */
 export type ListenOn =
   | { readonly hostname: string; readonly port: number }
-  | { readonly path: string };
+  | { readonly path: string; readonly mode?: number };
 
 /** How Deno's own server is started. */
 export interface DenoServerOptions {
@@ -96,7 +96,7 @@ export function startDenoServer(
   };
 }
 
-/** Listens on a port, or on a Unix socket that only its owner can open. */
+/** Listens on a port, or on a Unix socket, which only its owner can open unless a mode is given. */
 function listen(
   on: ListenOn,
   options: Deno.ServeOptions,
@@ -104,7 +104,7 @@ function listen(
 ): Deno.HttpServer {
   try {
     const server = Deno.serve({ ...options, ...on } as Deno.ServeTcpOptions, answer);
-    if ("path" in on) Deno.chmodSync(on.path, 0o600);
+    if ("path" in on) Deno.chmodSync(on.path, on.mode ?? 0o600);
     return server;
   } catch (cause) {
     const where = "path" in on ? on.path : `${on.hostname}:${on.port}`;
