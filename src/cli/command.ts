@@ -147,9 +147,8 @@ export const DATA_DIR = {
   help: "data directory (default: $SVC_DATA_DIR, else ~/.svc)",
 } as const satisfies OptionDefinition;
 
-/** Options of every command that asks a daemon. */
-export const CONNECTION = [
-  DATA_DIR,
+/** Options of a command that asks a daemon over TLS. */
+export const SERVER = [
   {
     flags: "--server <url>",
     help:
@@ -160,6 +159,9 @@ export const CONNECTION = [
     help: "CA certificate that the server is verified with (default: $SVC_CA_FILE)",
   },
 ] as const satisfies readonly OptionDefinition[];
+
+/** Options of every command that asks a daemon. */
+export const CONNECTION = [DATA_DIR, ...SERVER] as const satisfies readonly OptionDefinition[];
 
 /** The option of every command that works in a project. */
 export const PROJECT = {
@@ -225,9 +227,13 @@ export class CommandContext<Options = object> {
 
   /** A client of the daemon. */
   client(this: Context<typeof CONNECTION>): Client {
+    return this.#serverUrl() ? this.remoteClient() : this.localClient();
+  }
+
+  /** A client of the daemon that the command line or the environment names, over TLS. */
+  remoteClient(this: Context<typeof SERVER>): Client {
     const token = this.#token();
-    const url = this.options.server || this.io.env("SVC_SERVER");
-    if (!url) return this.localClient();
+    const url = this.#serverUrl() ?? "";
     if (!/^https:\/\/[^\s/]+\/?$/.test(url)) {
       throw new AppError("usage", `--server takes https://HOST:PORT, not "${url}"`);
     }
@@ -246,6 +252,10 @@ export class CommandContext<Options = object> {
   localClient(this: Context<[typeof DATA_DIR]>): Client {
     const dataDir = this.dir();
     return this.io.connect({ socket: dataDir.socket, dataDir }, this.#token());
+  }
+
+  #serverUrl(this: Context<typeof SERVER>): string | undefined {
+    return this.options.server || this.io.env("SVC_SERVER") || undefined;
   }
 
   #token(): string | undefined {

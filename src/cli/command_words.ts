@@ -16,10 +16,16 @@ export function inFull(args: readonly string[]): readonly string[] {
   return words === undefined ? args : [...words, ...rest];
 }
 
-/** The entry of the command that stands at the beginning of `words`, its short name in full. */
+/**
+ * The entry of the command that stands at the beginning of `words`, its short name in full: the longest
+ * one, so that `console serve` is not `console` with an argument.
+ */
 export function entryOf(
   words: readonly string[],
   entries: readonly CommandEntry[],
 ): CommandEntry | undefined {
-  return entries.find((entry) => entry.words.split(" ").every((word, at) => words[at] === word));
+  const [longest] = entries
+    .filter((entry) => entry.words.split(" ").every((word, at) => words[at] === word))
+    .toSorted((a, b) => b.words.length - a.words.length);
+  return longest;
 }

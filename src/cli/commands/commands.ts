@@ -79,6 +79,11 @@ const ROWS: readonly Row[] = [
   ["service logs", "show the log of the service", () => import("./service_logs.ts")],
   ["stats", "show rates and latencies minute by minute", () => import("./stats.ts")],
   ["console", "open the console in a browser", () => import("./console.ts")],
+  [
+    "console serve",
+    "serve the console to a team, with login",
+    () => import("./console_serve.ts"),
+  ],
   ["apply", "create or change resources", () => import("./apply.ts")],
   ["get", "list resources and records", () => import("./get.ts"), "served"],
   [
