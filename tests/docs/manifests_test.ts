@@ -8,6 +8,7 @@
 
 import { deepStrictEqual as deepEqual, ok } from "node:assert/strict";
 import { ROLES } from "../../src/base/roles.ts";
+import { parseLogins } from "../../src/console/login/login_file.ts";
 import { SETTINGS } from "../../src/daemon/settings.ts";
 import { parsePolicy } from "../../src/plugins/policy/policy.ts";
 import { parseManifest, toYaml } from "../../src/resources/manifest.ts";
@@ -65,6 +66,7 @@ function partFaults(value: unknown, text: string): readonly string[] {
     const reading = parsePolicy(text);
     return "policy" in reading ? [] : [JSON.stringify(reading)];
   }
+  if (first === "login") return parseLogins("login.yaml", text).wrong; // svc console serve
   if (first === "max_role") { // uds-policy.yaml
     const isRole = Object.keys(part).length === 1 && ROLES.some((one) => one === part[first]);
     return isRole ? [] : [`no policy of the control socket: ${JSON.stringify(part)}`];

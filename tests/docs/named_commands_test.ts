@@ -6,7 +6,7 @@
 
 import { deepStrictEqual as deepEqual, ok } from "node:assert/strict";
 import { AppError } from "../../src/base/errors.ts";
-import { inFull } from "../../src/cli/command_words.ts";
+import { entryOf, inFull } from "../../src/cli/command_words.ts";
 import { COMMANDS } from "../../src/cli/commands/commands.ts";
 import { parseArguments } from "../../src/cli/parse.ts";
 import { SETTINGS } from "../../src/daemon/settings.ts";
@@ -31,9 +31,7 @@ async function faultOf(given: readonly string[], isWhole: boolean): Promise<stri
   if (first === "" || /^(-h|--help|-V|--version)$/.test(first) || PLACEHOLDER.test(first)) {
     return undefined;
   }
-  const entry = COMMANDS.find(({ words }) =>
-    words.split(" ").every((word, at) => args[at] === word)
-  );
+  const entry = entryOf(args, COMMANDS);
   if (entry === undefined) {
     const [, second = "--help"] = args;
     const isGroup = GROUPS.has(first) && (PLACEHOLDER.test(second) || second.startsWith("-"));

@@ -93,7 +93,20 @@ function isJson(text: string): boolean {
 }
 
 /** Ports of examples: others' (PostgreSQL, OpenTelemetry, agents, proxies), and a console's. */
-const EXAMPLES = ["80", "443", "5432", "6432", "4317", "4318", "8080", "8137", "9090", "3128"];
+const EXAMPLES = [
+  "80",
+  "443",
+  "5432",
+  "6432",
+  "4317",
+  "4318",
+  "8080",
+  "8137",
+  "8443",
+  "9090",
+  "3128",
+  "4180",
+];
 /** The control plane over TLS has no default; the examples use one. */
 const CONTROL = "19443";
 const CONSOLE = "43817";

@@ -36,7 +36,7 @@ const OPTIONS = [
   },
   {
     flags: "--gateway",
-    help: "for a program that logs people in: it acts for the Person that each request names",
+    help: "for svc console serve: it acts for the Person that each request names, never for itself",
   },
   { flags: "--ttl <duration>", value: DURATION, help: "how long it is valid", fallback: "30d" },
   { flags: "--name <text>", help: "what it is for", fallback: "unnamed" },

@@ -101,7 +101,17 @@ export interface WayValues {
  * @throws {AppError} `refused` when a file cannot be read; `invalid` with every mistake and its place.
  */
 export function readLoginFile(path: string): readonly WayValues[] {
-  const { documents: [document, second], errors, warnings } = parseManifest(path, read(path));
+  const { ways, wrong } = parseLogins(path, read(path));
+  if (ways !== undefined) return ways.map((way) => withSecrets(way, dirname(path)));
+  throw new AppError("invalid", `The file of logins is not valid:\n${wrong.join("\n")}`);
+}
+
+/** The ways to log in of a text without their secrets, or everything that is wrong with it. */
+export function parseLogins(
+  path: string,
+  text: string,
+): { readonly ways?: LoginValues["login"]; readonly wrong: readonly string[] } {
+  const { documents: [document, second], errors, warnings } = parseManifest(path, text);
   const wrong = [...errors, ...warnings];
   if (second !== undefined) wrong.push(`${second.locate([])}: This is one document: remove "---"`);
   if (document === undefined && wrong.length === 0) wrong.push(`${path}: Missing field "login"`);
@@ -110,10 +120,7 @@ export function readLoginFile(path: string): readonly WayValues[] {
     const found = shaped.length > 0 ? shaped : contradictions(document.value as LoginValues);
     wrong.push(...found.map((finding) => formatFinding(document, finding)));
   }
-  if (wrong.length > 0 || document === undefined) {
-    throw new AppError("invalid", `The file of logins is not valid:\n${wrong.join("\n")}`);
-  }
-  return (document.value as LoginValues).login.map((way) => withSecrets(way, dirname(path)));
+  return wrong.length > 0 ? { wrong } : { wrong, ways: (document?.value as LoginValues).login };
 }
 
 type LoginValues = Type.Static<typeof LoginFile>;
