@@ -6,74 +6,16 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
-import { makePair, NO_OPENSSL } from "../helpers/certificate.ts";
-import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
-import { NO_DATABASE, type Program, programTest, runSvc } from "../helpers/program.ts";
+import { NO_OPENSSL } from "../helpers/certificate.ts";
+import { NO_DATABASE, programTest, runSvc } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { within } from "../helpers/within.ts";
-import { type ServedConsole, serveTeamConsole } from "../rigs/served_console.ts";
-
-const SECRET = "s3cret-of-the-proxy";
-const LOGIN = `login:
-  - name: proxy
-    header: {header: X-Forwarded-User, secretHeader: X-Svc-Secret, secretFile: secret}
-`;
-const ada = (role: string, is = "header:ada") => ({
-  kind: "Person",
-  metadata: { name: "ada" },
-  spec: { role, is: [is] },
-});
-
-/** A daemon over TLS with a person ada, and its console behind a proxy, which the test plays. */
-async function rigOf(program: Program): Promise<
-  { daemon: TestDaemon; served: ServedConsole; token: string } & AsyncDisposable
-> {
-  await using opening = new AsyncDisposableStack();
-  const dir = opening.use(await tempDir());
-  await makePair(dir.path, "control");
-  const daemon = opening.use(
-    await startDaemon(program, {
-      args: [
-        "--control-bind",
-        "127.0.0.1:0",
-        "--control-tls-cert",
-        `${dir.path}/control.crt`,
-        "--control-tls-key",
-        `${dir.path}/control.key`,
-      ],
-    }),
-  );
-  await daemon.apply(ada("operator"));
-  const made = await daemon.svc([
-    "token",
-    "create",
-    "--gateway",
-    "--role",
-    "operator",
-    "--name",
-    "console",
-  ]);
-  const token = made.stdout.trim();
-  await Deno.writeTextFile(`${dir.path}/login.yaml`, LOGIN);
-  await Deno.writeTextFile(`${dir.path}/secret`, `${SECRET}\n`);
-  const served = opening.use(
-    await serveTeamConsole(program, {
-      login: `${dir.path}/login.yaml`,
-      env: {
-        SVC_TOKEN: token,
-        SVC_SERVER: daemon.controlUrl,
-        SVC_CA_FILE: `${dir.path}/control.crt`,
-      },
-    }),
-  );
-  const open = opening.move();
-  return { daemon, served, token, [Symbol.asyncDispose]: () => open.disposeAsync() };
-}
+import { ada, SECRET, teamRig } from "../rigs/team_rig.ts";
 
 programTest(
   "the console of a team: a login through a proxy, calls as the Person, a demotion, a stranger",
   async (program) => {
-    await using rig = await rigOf(program);
+    await using rig = await teamRig(program);
     const { served, daemon } = rig;
     const asAda = { "x-forwarded-user": "ada", "x-svc-secret": SECRET };
     equal((await served.get("/login", { "x-forwarded-user": "ada" })).status, 401, "no secret");
@@ -106,7 +48,7 @@ programTest(
 programTest(
   "a stream of the console of a team ends when its Person gets a lower role",
   async (program) => {
-    await using rig = await rigOf(program);
+    await using rig = await teamRig(program);
     const asAda = { "x-forwarded-user": "ada", "x-svc-secret": SECRET };
     const page = await rig.served.logIn("/login", asAda);
     const input = { subjects: [{ key: "s", get: { what: "tasks" } }] };
@@ -160,7 +102,7 @@ programTest(
 programTest(
   "svc console serve takes a gateway token only",
   async (program) => {
-    await using rig = await rigOf(program);
+    await using rig = await teamRig(program);
     const { env, login } = rig.served;
     const ordinary = await rig.daemon.svc(["token", "create", "--name", "x"]);
     for (const token of [ordinary.stdout.trim(), "svct_unknown"]) {

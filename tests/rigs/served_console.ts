@@ -20,6 +20,16 @@ export interface ProxiedAnswer {
   readonly body: string;
 }
 
+/** How to start one. */
+export interface ServedOptions {
+  readonly login: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Where browsers find it, and where it listens; the usual places when absent. */
+  readonly origin?: string;
+  readonly bind?: string;
+  readonly args?: readonly string[];
+}
+
 /** A running console of a team; disposing it ends it by force, where it has not ended. */
 export class ServedConsole implements AsyncDisposable {
   stdout = "";
@@ -32,17 +42,13 @@ export class ServedConsole implements AsyncDisposable {
 
   constructor(
     program: Program,
-    { login, env, args = [] }: {
-      readonly login: string;
-      readonly env: Readonly<Record<string, string>>;
-      readonly args?: readonly string[];
-    },
+    { login, env, origin = ORIGIN, bind = "127.0.0.1:0", args = [] }: ServedOptions,
   ) {
     this.login = login;
     this.env = env;
-    const bind = ["--origin", ORIGIN, "--bind", "127.0.0.1:0", "--login", login, ...args];
+    const given = ["--origin", origin, "--bind", bind, "--login", login, ...args];
     this.#child = new Deno.Command(program.command, {
-      args: [...program.args, "console", "serve", ...bind],
+      args: [...program.args, "console", "serve", ...given],
       clearEnv: true,
       env: cleanEnv(env),
       stdin: "null",
@@ -171,7 +177,7 @@ export class TeamPage {
 /** Starts one and waits until it is ready. */
 export async function serveTeamConsole(
   program: Program,
-  options: ConstructorParameters<typeof ServedConsole>[1],
+  options: ServedOptions,
 ): Promise<ServedConsole> {
   const served = new ServedConsole(program, options);
   try {

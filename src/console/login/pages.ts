@@ -1,5 +1,5 @@
 /**
- * What a browser shows while somebody logs in: a few lines of HTML without style or code. Everything in
+ * What a browser shows while somebody logs in: a few lines of HTML without code. Everything in
  * them may be a stranger's.
  *
  * @module
@@ -36,11 +36,15 @@ export function pageResponse({ status, title, text, code, links }: LoginPage): R
     '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width">',
     '<meta name="color-scheme" content="light dark">',
+    '<link rel="icon" href="/icon.svg">',
     `<title>${escaped(title)} · svc console</title>`,
+    '<link rel="stylesheet" href="/style.css">',
+    '<main class="center">',
     `<h1>${escaped(title)}</h1>`,
     ...text.map((one) => `<p>${escaped(one)}</p>`),
     ...code === undefined ? [] : [`<pre>${escaped(code)}</pre>`],
     ...links.map(([to, words]) => `<p><a href="${escaped(to)}">${escaped(words)}</a></p>`),
+    "</main>",
   ];
   const headers = { "content-type": "text/html; charset=utf-8" };
   return new Response(`${lines.join("\n")}\n`, { status, headers });
