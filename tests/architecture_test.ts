@@ -153,6 +153,7 @@ const DOORS: readonly { what: string; pattern: RegExp; only: readonly string[] }
     pattern: /\bDeno\.(connect|createHttpClient)|(?<![.\w])fetch\(/,
     // connection_server.ts: asks itself once whether Deno's entry point works
     // tls_front.ts: hands decrypted connections to the server behind it
+    // stale_socket.ts: asks whether anything listens at a socket
     // postgres/jobs: what a queue of jobs calls to fetch
     only: [
       "src/api/client.ts",
@@ -160,6 +161,7 @@ const DOORS: readonly { what: string; pattern: RegExp; only: readonly string[] }
       "src/egress/dial.ts",
       "src/http/send.ts",
       "src/http/server/connection_server.ts",
+      "src/http/server/stale_socket.ts",
       "src/http/server/tls_front.ts",
     ],
   },

@@ -61,9 +61,9 @@ const LOGIN = /^\/login(?:\/([a-z0-9-]{1,32})(\/callback)?)?(?:\?([^#]*))?$/;
 export function judge({ method, url, headers }: RequestHead, site: Site): Verdict {
   const host = headers.get("host") ?? "";
   const origin = originAt(host, site);
-  // The URL is made of the line and the Host; its scheme is that of the connection, behind a proxy
-  // not that of the browser.
-  const [, place, target = ""] = /^https?:\/\/([^/]*)(\/.*)$/s.exec(url) ?? [];
+  // The URL is made of the line and the Host; its scheme is that of the connection, such as
+  // `http+unix:`, behind a proxy not that of the browser.
+  const [, place, target = ""] = /^[a-z+]+:\/\/([^/]*)(\/.*)$/s.exec(url) ?? [];
   if (origin === undefined || place !== host) {
     throw new AppError("misdirected", "The console answers only at the address of its links");
   }

@@ -19,6 +19,7 @@ import { problemResponse } from "../http/problem.ts";
 import { readBody } from "../http/read_body.ts";
 import type { ListenOn } from "../http/server/deno_server.ts";
 import { serve } from "../http/server/serve.ts";
+import { removeStaleSocket } from "../http/server/stale_socket.ts";
 import type { TlsFiles } from "../http/server/tls_files.ts";
 import type { ConsoleAddress } from "./address.ts";
 import type { FindAsset } from "./assets.ts";
@@ -111,6 +112,7 @@ export async function serveConsole(options: ConsoleOptions): Promise<ConsoleServ
   const isTeam = "origin" in place;
   let port = isTeam ? 0 : place.port;
   const maxConnections = isTeam ? MAX_CONNECTIONS.team : MAX_CONNECTIONS.own;
+  if (isTeam && "path" in place.on) await removeStaleSocket(place.on.path);
   for (const one of isTeam ? [place.on] : place.address.listensOn) {
     const server = await serve({
       on: typeof one === "string" ? { hostname: one, port } : one,

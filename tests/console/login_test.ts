@@ -20,6 +20,7 @@ import { Passthrough } from "../../src/console/passthrough.ts";
 import { KEY_MS, Sessions } from "../../src/console/sessions.ts";
 import { AppError } from "../../src/base/errors.ts";
 import { ManualClock } from "../helpers/manual_clock.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
 import type { RawAnswer } from "../helpers/raw_client.ts";
 import {
   codeOf,
@@ -303,4 +304,31 @@ Deno.test("the console of a team is at its origin, and of one person there is no
   for (const path of ["/login", "/login/told", "/login/told/callback?state=x"]) {
     equal(codeOf(await get(own, path)), "404 not_found", path);
   }
+});
+
+Deno.test("over a Unix socket, which its group may open, the gate and the login are the same", async () => {
+  await using dir = await tempDir();
+  const socket = `${dir.path}/http.sock`;
+  await using rig = await consoleRig({ mode: "team", socket });
+  equal(((await Deno.stat(socket)).mode ?? 0) & 0o777, 0o660);
+  const authorization = `Bearer ${await rig.key()}`;
+  equal((await rig.page("/v1/status", {}, { authorization })).status, 200);
+  const elsewhere = { authorization, host: "evil.example", origin: "https://evil.example" };
+  equal(codeOf(await rig.page("/v1/status", {}, elsewhere)), "421 misdirected");
+  equal((await get(rig, "/task/01J")).status, 200);
+});
+
+Deno.test("a socket that a killed console left is taken, one in use or another file is not", async () => {
+  await using dir = await tempDir();
+  const socket = `${dir.path}/http.sock`;
+  Deno.listen({ transport: "unix", path: socket }).close(); // its file stays, as after a kill
+  {
+    await using first = await consoleRig({ mode: "team", socket });
+    await rejects(consoleRig({ mode: "team", socket }), { code: "refused" });
+    equal((await get(first, "/")).status, 200, "it is still there");
+  }
+  await Deno.remove(socket).catch(() => {});
+  await Deno.writeTextFile(socket, "mine");
+  await rejects(consoleRig({ mode: "team", socket }), { code: "refused" });
+  equal(await Deno.readTextFile(socket), "mine");
 });

@@ -12,7 +12,7 @@ import type { Log } from "../../src/base/log.ts";
 import type { Asset } from "../../src/console/assets.ts";
 import type { LoginWay } from "../../src/console/login/ways.ts";
 import { type ConsoleServer, serveConsole } from "../../src/console/server.ts";
-import { ask, type RawAnswer } from "../helpers/raw_client.ts";
+import { type RawAnswer, RawClient } from "../helpers/raw_client.ts";
 import { type SetClock, setClock } from "../helpers/manual_clock.ts";
 
 /** A request that the daemon received. */
@@ -33,6 +33,8 @@ export const MODES: readonly Mode[] = ["own", "team"];
 export interface RigOptions {
   /** Whose console it is; that of one person when absent. */
   readonly mode?: Mode;
+  /** The Unix socket at which the console of a team listens, in the place of a port. */
+  readonly socket?: string;
   /** The ways to log in of a team; by the header `x-user`, when absent. */
   readonly ways?: readonly LoginWay[];
   readonly readOnly?: boolean;
@@ -109,7 +111,9 @@ export async function consoleRig(options: RigOptions = {}): Promise<ConsoleRig> 
     const found = ["index.html", "app.js"].includes(name);
     return Promise.resolve(found ? { type: "text/html", body, gzip: false } : undefined);
   };
-  const team = { origin: TEAM_ORIGIN, on: { hostname: "127.0.0.1", port } };
+  const { socket } = options;
+  const on = socket === undefined ? { hostname: "127.0.0.1", port } : { path: socket, mode: 0o660 };
+  const team = { origin: TEAM_ORIGIN, on };
   const ways = options.ways ?? [BY_HEADER];
   const place = mode === "own" ? { address, port } : { ...team, ways };
   const facts = { place, client, findAsset, readOnly };
@@ -121,11 +125,16 @@ export async function consoleRig(options: RigOptions = {}): Promise<ConsoleRig> 
     const length = body === ""
       ? ""
       : `content-length: ${new TextEncoder().encode(body).length}\r\n`;
-    const answer = await ask(
-      server.port,
-      `${line} HTTP/1.1\r\n${lines.join("")}${length}\r\n${body}`,
-      mode === "own" ? address.listensOn[0] : "127.0.0.1",
+    using connection = new RawClient(
+      socket === undefined
+        ? await Deno.connect({
+          hostname: mode === "own" ? address.listensOn[0] : "127.0.0.1",
+          port: server.port,
+        })
+        : await Deno.connect({ transport: "unix", path: socket }),
     );
+    await connection.send(`${line} HTTP/1.1\r\n${lines.join("")}${length}\r\n${body}`);
+    const answer = await connection.answer();
     ok(answer !== undefined, `no answer to ${line}`);
     return answer;
   };
