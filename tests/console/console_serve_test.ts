@@ -7,8 +7,10 @@
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { NO_OPENSSL } from "../helpers/certificate.ts";
+import { trigger } from "../helpers/manifests.ts";
 import { NO_DATABASE, programTest, runSvc } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
+import { until } from "../helpers/until.ts";
 import { within } from "../helpers/within.ts";
 import { ada, SECRET, teamRig } from "../rigs/team_rig.ts";
 
@@ -111,6 +113,45 @@ programTest(
       deepEqual([run.code, run.stdout], [5, ""]);
       match(run.stderr, /SVC_TOKEN is no gateway token: "svc token create --gateway/);
     }
+  },
+  { skip: NO_OPENSSL },
+);
+
+programTest(
+  "who logs in to the console of a team approves as the Person, and only what asks for it",
+  async (program) => {
+    await using rig = await teamRig(program);
+    const { daemon, served } = rig;
+    const eve = {
+      kind: "Person",
+      metadata: { name: "eve" },
+      spec: { role: "admin", is: ["header:eve"] },
+    };
+    const steps = [{ id: "ok", approval: { ask: "Deploy?", by: ["ada"] } }];
+    await daemon.apply(
+      eve,
+      { kind: "Workflow", metadata: { name: "ship" }, spec: { steps } },
+      trigger("ship", { webhook: { allowUnsigned: true }, workflow: "ship" }),
+    );
+    const { json } = await daemon.send("/webhook/ship", { body: "{}" });
+    const id = String(json["task_id"]);
+    const digest = await until("the question", async () => {
+      const asked = await daemon.json("get", "approvals") as unknown as { digest: string }[];
+      return asked[0]?.digest;
+    });
+    const answer = async (name: string) => {
+      const headers = { "x-forwarded-user": name, "x-svc-secret": SECRET };
+      const page = await served.logIn("/login", headers);
+      return await page.call("approval.answer", { id, step: "ok", answer: "approved", digest });
+    };
+    const refused = await answer("eve");
+    equal(refused.status, 422);
+    match(refused.body, /eve \(console\) is not among those who may answer: ada/);
+    equal((await answer("ada")).status, 200);
+    equal((await daemon.svc(["task", "wait", id])).code, 0);
+    match((await daemon.svc(["describe", `task/${id}`])).stdout, /approved by ada/);
+    const audit = JSON.stringify(await daemon.json("get", "control-audits"));
+    match(audit, new RegExp(`task/${id}.ok approved ${digest.slice(0, 8)} console`));
   },
   { skip: NO_OPENSSL },
 );
