@@ -1,8 +1,11 @@
 /**
- * Addresses in the settings of the daemon.
+ * Addresses in settings, and the certificates of the servers that listen there.
  *
  * @module
  */
+
+import { AppError } from "../base/errors.ts";
+import type { TlsFiles } from "../http/server/tls_files.ts";
 
 /** An address to listen on; port 0 takes any free one. */
 export interface HostAndPort {
@@ -22,6 +25,21 @@ export function parseBind(text: string): HostAndPort | undefined {
 /** The base URL of a server that was to listen there, and has this port. */
 export function urlOf(scheme: string, { hostname }: HostAndPort, port: number): string {
   return `${scheme}://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
+}
+
+/**
+ * Certificate and key of a server, of the options `FLAG-cert` and `FLAG-key`.
+ *
+ * @throws {AppError} `usage` for one without the other, which is a mistake.
+ */
+export function tlsFiles(
+  flag: string,
+  certFile: string | undefined,
+  keyFile: string | undefined,
+): TlsFiles | undefined {
+  if (certFile === undefined && keyFile === undefined) return undefined;
+  if (certFile !== undefined && keyFile !== undefined) return { certFile, keyFile };
+  throw new AppError("usage", `${flag}-cert and ${flag}-key go together`);
 }
 
 /**

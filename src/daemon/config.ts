@@ -18,7 +18,7 @@ import { secretsAmong } from "../secrets/own_secrets.ts";
 import type { RetentionLimits } from "../tasks/retention/retention_host.ts";
 import { type InheritedEnv, inheritEnv, PLUGIN_VARIABLES } from "../tasks/step/inherited_env.ts";
 import type { DefaultLimits } from "../tasks/time_limits.ts";
-import type { HostAndPort } from "./addresses.ts";
+import { type HostAndPort, tlsFiles } from "./addresses.ts";
 import type { EffectiveSetting, SettingValues } from "./settings.ts";
 
 /** The settings that options and configuration share. */
@@ -90,7 +90,7 @@ export function toConfig(options: DaemonOptions): DaemonConfig {
     ...options,
     clock,
     effectiveSettings: options.effectiveSettings ?? [],
-    webhookTls: tlsFiles("webhook", settings.webhookTlsCert, settings.webhookTlsKey),
+    webhookTls: tlsFiles("--webhook-tls", settings.webhookTlsCert, settings.webhookTlsKey),
     control: controlAddress(settings),
     maxInflightBytes: inflightBytes(settings),
     pluginRoot: resolve(settings.pluginRoot ?? dir.root),
@@ -110,22 +110,11 @@ export function toConfig(options: DaemonOptions): DaemonConfig {
   };
 }
 
-/** Certificate and key of a server; one without the other is a mistake. */
-function tlsFiles(
-  server: "webhook" | "control",
-  certFile: string | undefined,
-  keyFile: string | undefined,
-): TlsFiles | undefined {
-  if (certFile === undefined && keyFile === undefined) return undefined;
-  if (certFile !== undefined && keyFile !== undefined) return { certFile, keyFile };
-  throw new AppError("usage", `--${server}-tls-cert and --${server}-tls-key go together`);
-}
-
 /** Tokens do not travel in the clear: no address without a certificate. */
 function controlAddress(
   { controlBind: on, controlTlsCert, controlTlsKey }: SettingValues,
 ): DaemonConfig["control"] {
-  const tls = tlsFiles("control", controlTlsCert, controlTlsKey);
+  const tls = tlsFiles("--control-tls", controlTlsCert, controlTlsKey);
   if (on === undefined) return undefined;
   if (tls !== undefined) return { on, tls };
   throw new AppError("usage", "--control-bind needs --control-tls-cert and --control-tls-key");

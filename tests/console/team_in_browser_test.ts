@@ -8,14 +8,10 @@
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
 import { BROWSER, browserTest, picture, startBrowser } from "../helpers/browser.ts";
 import { makePair, NO_OPENSSL } from "../helpers/certificate.ts";
+import { freePort } from "../helpers/postgres_server.ts";
 import { ONE_PROGRAM } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { ada, SECRET, teamRig } from "../rigs/team_rig.ts";
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
-}
 
 browserTest(
   "a link leads through the login to its page, and a Person who is no more is out",

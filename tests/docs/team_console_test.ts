@@ -7,6 +7,7 @@
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { makePair, NO_OPENSSL } from "../helpers/certificate.ts";
+import { freePort } from "../helpers/postgres_server.ts";
 import { run } from "../helpers/program.ts";
 import { missing, skippable } from "../helpers/requirements.ts";
 import { type TempDir, tempDir } from "../helpers/temp_dir.ts";
@@ -62,11 +63,6 @@ const CADDY: Proxy = {
     return ["caddy", "run", "--adapter", "caddyfile", "--config", `${temp.path}/Caddyfile`];
   },
 };
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
-}
 
 /** Sends a request over TLS, by its name, and gives the first bytes of its answer. */
 async function ask(port: number, ca: string, text: string, enough: RegExp): Promise<string> {

@@ -11,7 +11,7 @@ import { AppError } from "../../base/errors.ts";
 import { idFactory } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { findEmbedded } from "../../console/assets.ts";
-import { parseBind } from "../../daemon/addresses.ts";
+import { parseBind, tlsFiles } from "../../daemon/addresses.ts";
 import { type Command, type Context, defineCommand, SERVER } from "../command.ts";
 import { interruptible } from "../interrupt.ts";
 import type { OptionDefinition } from "../option.ts";
@@ -51,7 +51,7 @@ export const command: Command = defineCommand({
 async function run(context: Context<typeof OPTIONS>, signal: AbortSignal): Promise<void> {
   const { io, options } = context;
   const origin = originOf(options.origin);
-  const tls = tlsOf(options.tlsCert, options.tlsKey);
+  const tls = tlsFiles("--tls", options.tlsCert, options.tlsKey);
   const on = addressOf(options.bind, tls !== undefined);
   if (!options.login) throw new AppError("usage", "Name the file of logins with --login FILE");
   const { readLoginFile } = await import("../../console/login/login_file.ts");
@@ -99,12 +99,6 @@ function originOf(text: string | undefined): string {
     "usage",
     `--origin takes https://HOST or https://HOST:PORT, not "${text}"${meant}`,
   );
-}
-
-function tlsOf(certFile: string | undefined, keyFile: string | undefined) {
-  if (certFile === undefined && keyFile === undefined) return undefined;
-  if (certFile !== undefined && keyFile !== undefined) return { certFile, keyFile };
-  throw new AppError("usage", "--tls-cert and --tls-key go together");
 }
 
 /**
