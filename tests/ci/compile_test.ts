@@ -66,7 +66,7 @@ Deno.test({
     for (const name of ["yaml", "croner", "pg-boss", "preact", "pg-protocol"]) {
       ok(listed.some((one) => one.name === name), name);
     }
-    for (const name of ["playwright-core", "axe-core", "esbuild"]) {
+    for (const name of ["playwright-core", "axe-core", "esbuild", "oidc-provider"]) {
       ok(!listed.some((one) => one.name === name), `${name} is for tests and builds alone`);
     }
     for (const { name, version, purl } of listed) {

@@ -1,5 +1,5 @@
 /**
- * A daemon over TLS and the console of its team, behind a proxy that the test plays.
+ * A daemon over TLS and the console of its team, by default behind a proxy that the test plays.
  *
  * @module
  */
@@ -10,23 +10,32 @@ import type { Program } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { type ServedConsole, type ServedOptions, serveTeamConsole } from "./served_console.ts";
 
-/** The secret that the proxy sends. */
+/** The secret that the proxy sends, or that a client of a provider has. */
 export const SECRET = "s3cret-of-the-proxy";
 const LOGIN = `login:
   - name: proxy
     header: {header: X-Forwarded-User, secretHeader: X-Svc-Secret, secretFile: secret}
 `;
 /** The Person of the rig. */
-export const ada = (role: string, is = "header:ada") => ({
+export const ada = (role: string, is = "header:ada", groups: readonly string[] = []) => ({
   kind: "Person",
   metadata: { name: "ada" },
-  spec: { role, is: [is] },
+  spec: { role, is: [is], groups },
 });
 
-/** A daemon over TLS with a person ada, and its console behind a proxy, which the test plays. */
-export async function teamRig(program: Program, options: Partial<ServedOptions> = {}): Promise<
-  { daemon: TestDaemon; served: ServedConsole; token: string } & AsyncDisposable
-> {
+/** A daemon over TLS with a person ada, and the console of its team. */
+export interface TeamRig extends AsyncDisposable {
+  readonly daemon: TestDaemon;
+  readonly served: ServedConsole;
+  /** The token of the console. */
+  readonly token: string;
+}
+
+/** How its console is started; `login` is the text of the file, in whose directory is `secret`. */
+export async function teamRig(
+  program: Program,
+  { login = LOGIN, env = {}, ...options }: Partial<ServedOptions> = {},
+): Promise<TeamRig> {
   await using opening = new AsyncDisposableStack();
   const dir = opening.use(await tempDir());
   await makePair(dir.path, "control");
@@ -53,13 +62,14 @@ export async function teamRig(program: Program, options: Partial<ServedOptions> 
     "console",
   ]);
   const token = made.stdout.trim();
-  await Deno.writeTextFile(`${dir.path}/login.yaml`, LOGIN);
+  await Deno.writeTextFile(`${dir.path}/login.yaml`, login);
   await Deno.writeTextFile(`${dir.path}/secret`, `${SECRET}\n`);
   const served = opening.use(
     await serveTeamConsole(program, {
       ...options,
       login: `${dir.path}/login.yaml`,
       env: {
+        ...env,
         SVC_TOKEN: token,
         SVC_SERVER: daemon.controlUrl,
         SVC_CA_FILE: `${dir.path}/control.crt`,

@@ -106,7 +106,8 @@ async function run(): Promise<void> {
   }
   if (own.signal.aborted) return;
   live.value = "broken";
-  if (reach.value === "connected") reach.value = "daemon";
+  // A stream also ends where the rights of its person have changed: the next one tells.
+  if (failures > 0 && reach.value === "connected") reach.value = "daemon";
   restart(RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]);
 }
 
