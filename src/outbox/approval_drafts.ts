@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import { FORGE_WORDS, type ForgeName } from "../base/forge_names.ts";
 import type { Thread } from "../connections/api/forge.ts";
@@ -100,9 +101,12 @@ function askedPlace({ task, step, round, asked }: ToldQuestion): AskedPlace {
   return { taskId: task.id, step, round, digest: asked.digest };
 }
 
+/** A question, without what it asks. */
+type QuestionPlace = Omit<AskedPlace, "digest">;
+
 /** The key of the comment that asks; the one that it is changed into has the same. */
-function commentKey({ step, round }: Pick<AskedPlace, "step" | "round">): string {
-  return `approval/${step}/${round}`;
+function commentKey({ taskId, step, round }: QuestionPlace): string {
+  return `approval/${taskId}/${step}/${round}`; // other tasks ask in the same thread
 }
 
 function commentOf(question: ToldQuestion, address: AnswerAddress): Draft {
@@ -142,16 +146,25 @@ export function threadKey(
   return JSON.stringify([forge, repository.toLowerCase(), kind, number]);
 }
 
-/** The comment that says why an answer does not count: one for all of them, which the newest changes. */
+/** The key of the comment with the replies to those who answer a question. */
+export function replyKey(question: QuestionPlace): string {
+  return `${commentKey(question)}/reply`;
+}
+
+/**
+ * The comment that says why an answer does not count: one for all of them, which the newest changes. `to`
+ * is the id of the comment that gave it.
+ */
 export async function replyDraft(
-  { task, step, round, text }: AskingPlace & { readonly text: string },
+  { task, step, round, text, to }: AskingPlace & { readonly text: string; readonly to?: string },
   host: AnswerSources,
 ): Promise<readonly Draft[]> {
   const forge = await forgeOfTask(task, host.store);
   if (forge === undefined) return [];
   const address = await addressOf(task, forge, host);
-  const key = `${commentKey({ step, round })}/reply`;
-  return [commentDraft(address, { text, key, format: "markdown" })];
+  const key = replyKey({ taskId: task.id, step, round });
+  const draft = commentDraft(address, { text, key, format: "markdown" });
+  return [{ ...draft, body: { ...draft.body, ...defined({ to }) } }];
 }
 
 /**
@@ -161,7 +174,7 @@ export async function replyDraft(
  */
 export function overDrafts(
   messages: readonly OutboxMessage[],
-  { over, ...place }: Omit<AskedPlace, "digest"> & { readonly over: string },
+  { over, ...place }: QuestionPlace & { readonly over: string },
 ): readonly Draft[] {
   const { taskId } = place;
   const keys = [askKey(place), commentKey(place)];

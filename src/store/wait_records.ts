@@ -127,8 +127,8 @@ export interface ListedWait extends WaitPlace, WaitPart {
   readonly workflow: string;
 }
 
-/** An open part of a wait, as it is found by its key. */
-export interface OpenPart extends WaitPlace {
+/** A part of a wait, as it is found by its key. */
+export interface KeyedPart extends WaitPlace {
   /** Index of the part. */
   readonly part: number;
   readonly project: string;
@@ -136,13 +136,15 @@ export interface OpenPart extends WaitPlace {
   readonly asked: JsonObject;
   /** Milliseconds since the epoch. */
   readonly openedAt: number;
+  /** It is the question of an approval, and is decided. */
+  readonly isOver?: true;
 }
 
-/** A trigger whose events open waits wait for. */
+/** A trigger whose events open waits wait for, or may answer a question that is decided. */
 export interface WaitedTrigger {
   readonly project: string;
   readonly trigger: string;
-  /** When the first of them was opened, in milliseconds since the epoch. */
+  /** When the first wait was opened or question decided, in milliseconds since the epoch. */
   readonly since: number;
 }
 
@@ -157,6 +159,11 @@ export interface WaitKeys {
   readonly project: string;
   readonly trigger: string;
   readonly keys: readonly Pick<WaitKey, "shape" | "digest">[];
+  /**
+   * Asks for questions as well that were decided then or later, in milliseconds since the epoch; for open
+   * parts alone if absent.
+   */
+  readonly decidedSince?: number;
 }
 
 /** A wait that a delivery ended. */

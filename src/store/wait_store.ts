@@ -7,8 +7,8 @@
 import type { AnswerResult, Approval, ApprovalPlace, AskedAnswer } from "./approval_records.ts";
 import type {
   AskedWait,
+  KeyedPart,
   ListedWait,
-  OpenPart,
   Wait,
   WaitedTrigger,
   WaitEnding,
@@ -44,12 +44,15 @@ export interface WaitStore {
   endWaits(taskId: string, now: number): Promise<void>;
   /** The open parts of waits, the one that is due first at the beginning. */
   listWaits(query: WaitQuery): Promise<ListedWait[]>;
-  /** The triggers whose events open waits wait for. */
-  listWaitedTriggers(): Promise<WaitedTrigger[]>;
+  /**
+   * The triggers whose events open waits wait for, and those where a question was asked that was decided
+   * at this time or later, in milliseconds since the epoch.
+   */
+  listWaitedTriggers(decidedSince: number): Promise<WaitedTrigger[]>;
   /** The shapes of the open waits at a trigger; it costs as many reads as there are shapes. */
   listWaitShapes(project: string, trigger: string): Promise<WaitShape[]>;
-  /** The open parts with one of these keys. */
-  findWaits(keys: WaitKeys): Promise<OpenPart[]>;
+  /** The open parts with one of these keys, then the decided questions. */
+  findWaits(keys: WaitKeys): Promise<KeyedPart[]>;
   /** The waits that these deliveries ended. */
   listWaitsOfDeliveries(deliveryIds: readonly string[]): Promise<WaitOfDelivery[]>;
   /** Ids of tasks that wait for a message, and got one at this time or later. */

@@ -175,19 +175,23 @@ export interface CommentOptions {
   readonly action?: string;
   readonly secret?: string;
   readonly written?: Written;
+  /** Id of a comment that is there, of which GitHub tells once more. */
+  readonly id?: number;
 }
 
 export async function comment(
   daemon: TestDaemon,
   fake: FakeGitHub,
   body: string,
-  { user = MONA, issue = 7, action = "created", secret = SECRET, written = {} }: CommentOptions =
-    {},
+  { user = MONA, issue = 7, action = "created", secret = SECRET, written = {}, ...one }:
+    CommentOptions = {},
 ) {
-  const id = ++commented;
+  const id = one.id ?? ++commented;
   const at = new Date().toISOString();
   const is = { repository: REPOSITORY, issue, user, body, created_at: at, updated_at: at };
-  if (written !== "none") fake.issues.comments.push({ ...is, id, ...written });
+  if (written !== "none" && one.id === undefined) {
+    fake.issues.comments.push({ ...is, id, ...written });
+  }
   const payload = JSON.stringify({
     action,
     repository: { full_name: REPOSITORY, html_url: `https://github.com/${REPOSITORY}` },

@@ -75,7 +75,7 @@ async function waits(store: Store): Promise<unknown> {
     await store.findApproval({ taskId: taskIdOf(14), position: 0 }),
     await store.countWaits(),
     await store.listWaitShapes("default", found.trigger),
-    await store.listWaitedTriggers(),
+    await store.listWaitedTriggers(0),
   ];
 }
 

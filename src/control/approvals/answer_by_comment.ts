@@ -7,6 +7,7 @@
  */
 
 import { findPerson } from "../../auth/persons.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError, type ErrorCode } from "../../base/errors.ts";
 import { FORGE_WORDS } from "../../base/forge_names.ts";
 import type { Log } from "../../base/log.ts";
@@ -19,13 +20,15 @@ import { CallFailed, type WrittenComment } from "../../connections/api/forge.ts"
 import type { EventReader } from "../../intake/waits/event_looks.ts";
 import type { SeenEvent } from "../../intake/waits/seen_events.ts";
 import { addressOf } from "../../outbox/answer_drafts.ts";
-import { COMMENT_SHAPE, replyDraft, threadKey } from "../../outbox/approval_drafts.ts";
+import { COMMENT_SHAPE, replyDraft, replyKey, threadKey } from "../../outbox/approval_drafts.ts";
 import { mayHaveMarker } from "../../outbox/marker.ts";
 import type { Draft } from "../../outbox/message_kind.ts";
 import type { AnswerSources } from "../../outbox/origin.ts";
 import { isDigest } from "../../store/rules/approvals.ts";
-import type { AskedApproval, AskingPlace } from "../../store/approval_records.ts";
-import type { OpenPart } from "../../store/wait_records.ts";
+import type { Answer, AskedApproval, AskingPlace } from "../../store/approval_records.ts";
+import { MESSAGES_OF_TASK } from "../../store/outbox_records.ts";
+import type { OutboxStore } from "../../store/outbox_store.ts";
+import type { KeyedPart, WaitPlace } from "../../store/wait_records.ts";
 import {
   answerApproval,
   type Answerer,
@@ -41,7 +44,10 @@ import { identityThrough } from "./forge_user.ts";
 export interface CommentHost extends AnswerHost, ThreadHost {
   readonly catalog: ThreadHost["catalog"];
   readonly clock: ThreadHost["clock"];
-  readonly store: AnswerHost["store"] & AnswerSources["store"];
+  readonly store:
+    & AnswerHost["store"]
+    & AnswerSources["store"]
+    & Pick<OutboxStore, "listMessages">;
   readonly outbox: { enqueue(drafts: readonly Draft[]): Promise<unknown> };
   readonly log: Log;
 }
@@ -63,7 +69,7 @@ export function commentReader(host: CommentHost): EventReader {
     async read(event, parts) {
       const comment = toldIn(event);
       if (comment === undefined) return;
-      for (const part of parts) {
+      for (const part of concerned(comment, parts)) {
         try {
           await answer(comment, part, event, host);
         } catch (error) {
@@ -86,6 +92,20 @@ function toldIn({ delivery, event: { payload, coverage } }: SeenEvent): AnswerCo
   return comment === undefined || mayHaveMarker(comment.text) ? undefined : comment;
 }
 
+/**
+ * The questions that a comment answers: the one that has its code, open or decided. Those that are open
+ * and have another one are told of their own only if no question has it.
+ */
+function concerned(
+  { given: { code } }: AnswerComment,
+  parts: readonly KeyedPart[],
+): readonly KeyedPart[] {
+  const named = parts.filter(({ asked }) => isDigest(code, digestIn(asked)));
+  return named.length > 0 ? named : parts.filter(({ isOver }) => isOver !== true);
+}
+
+const digestIn = (asked: KeyedPart["asked"]) => (asked as unknown as AskedApproval).digest;
+
 /** The answer in a comment that svc did not write: a step can have it comment as a person would. */
 function answerIn(text: string) {
   return mayHaveMarker(text) ? undefined : findAnswer(text);
@@ -93,7 +113,7 @@ function answerIn(text: string) {
 
 async function answer(
   told: AnswerComment,
-  { taskId, position, round, asked, openedAt }: OpenPart,
+  { taskId, position, round, asked, openedAt, isOver }: KeyedPart,
   event: SeenEvent,
   host: CommentHost,
 ): Promise<void> {
@@ -103,17 +123,22 @@ async function answer(
   const [task] = await host.store.findTasks(taskId);
   const step = task?.steps[position]?.id;
   if (task === undefined || step === undefined) return;
+  const place = { task, step, round };
+  // Every look sees it again, also one after a restart; what is decided stays as it is.
+  if (isOver === true && await hasReply(told, place, host)) return;
   const late = new AbortController();
   using _timer = host.clock.after(ASK_MS, () => late.abort());
   // The thread is that of the task, whatever the event says.
   const thread = openThread(await addressOf(task, told.forge, host), host, late.signal);
-  const place = { task, step, round };
   const comment = await readTold(told, thread, place, host);
   const given = comment === undefined ? undefined : answerIn(comment.text);
   if (comment === undefined || given === undefined) return;
   const by = whoWrote(comment, thread, { forge: told.forge, delivery: event.delivery }, host);
+  if (
+    isOver === true && await hasSaid(given.answer, by.identity, { taskId, position, round }, host)
+  ) return;
   const writer = `${told.forge}:write`;
-  const mayCount = digest.startsWith(given.code) && those.includes(writer);
+  const mayCount = isOver !== true && digest.startsWith(given.code) && those.includes(writer);
   const writes = mayCount && await thread.mayWrite(comment) ? [writer] : [];
   const surface = by.identity.startsWith("gitea:") ? "gitea" : told.forge;
   const { result } = await answerApproval({
@@ -128,7 +153,29 @@ async function answer(
   }, host);
   host.log.debug("a comment answered an approval", { task: taskId, step, result: result.is });
   if (isCounted(result)) return;
-  await reply(`${by.called}: ${whatCame(result)}.`, place, host);
+  await reply(`${by.called}: ${whatCame(result)}.`, place, host, told.id);
+}
+
+/** Whether a comment has got its reply. */
+async function hasReply(
+  { id }: AnswerComment,
+  { task: { id: taskId }, step, round }: AskingPlace,
+  { store }: CommentHost,
+): Promise<boolean> {
+  const of = replyKey({ taskId, step, round });
+  const messages = await store.listMessages({ taskId, limit: MESSAGES_OF_TASK });
+  return messages.some(({ key, body }) => key === of && body["to"] === id);
+}
+
+/** Whether somebody's answer to a question was counted, and is the same. */
+async function hasSaid(
+  answer: Answer,
+  identity: string,
+  place: WaitPlace,
+  { store }: CommentHost,
+): Promise<boolean> {
+  const answers = (await store.findApproval(place))?.answers ?? [];
+  return answers.some((one) => one.identity === identity && one.answer === answer);
 }
 
 /** The comment as the forge shows it; `undefined` if it is nobody's answer. */
@@ -156,8 +203,14 @@ async function readTold(
   return undefined;
 }
 
-async function reply(text: string, place: AskingPlace, host: CommentHost): Promise<void> {
-  await host.outbox.enqueue(await replyDraft({ ...place, text }, host));
+/** Writes a reply; with `to`, the last one that this comment gets once its question is decided. */
+async function reply(
+  text: string,
+  place: AskingPlace,
+  host: CommentHost,
+  to?: string,
+): Promise<void> {
+  await host.outbox.enqueue(await replyDraft({ ...place, text, ...defined({ to }) }, host));
 }
 
 function whoWrote(

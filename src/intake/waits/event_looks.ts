@@ -13,7 +13,7 @@ import type { DeliveryFacts } from "../../store/delivery_records.ts";
 import type { DeliveryStore } from "../../store/delivery_store.ts";
 import { digestOf } from "../../store/rules/wait_keys.ts";
 import type { InboxStore } from "../../store/task_store.ts";
-import type { OpenPart, WaitPart, WaitShape } from "../../store/wait_records.ts";
+import type { KeyedPart, WaitedTrigger, WaitPart, WaitShape } from "../../store/wait_records.ts";
 import type { WaitStore } from "../../store/wait_store.ts";
 import { type AskedEvent, type AskedOfArrival, judge } from "../../tasks/asked_event.ts";
 import { type ActiveTrigger, Triggers } from "../admission/triggers.ts";
@@ -32,23 +32,26 @@ export interface LooksHost {
   readonly store:
     & Pick<DeliveryStore, "listDeliveries" | "readDeliveries">
     & Pick<InboxStore, "listInbox">
-    & Pick<WaitStore, "listWaitShapes" | "findWaits" | "listWaits" | "endWait">;
+    & Pick<
+      WaitStore,
+      "listWaitShapes" | "findWaits" | "listWaits" | "endWait" | "listWaitedTriggers"
+    >;
   readonly catalog: Catalog;
   readonly evaluator: Evaluator;
   readonly clock: Clock;
 }
 
 /**
- * Reads events for open parts of one shape, by a matcher of its own in the place of expressions. It sees
- * events that the filter of their trigger leaves out, too.
+ * Reads events for parts of one shape, by a matcher of its own in the place of expressions. It sees events
+ * that the filter of their trigger leaves out, too, and questions that were decided before the event.
  */
 export interface EventReader {
   /** The shape of its parts; no text of hexadecimal digits. */
   readonly shape: string;
   /** The texts of the keys of parts that an event may concern; their digest is `digestOf([text])`. */
   keysOf(event: SeenEvent): readonly string[];
-  /** Is told of an event and the open parts with one of its keys; once, or more often. */
-  read(event: SeenEvent, parts: readonly OpenPart[]): Promise<void>;
+  /** Is told of an event and the parts with one of its keys; once, or more often. */
+  read(event: SeenEvent, parts: readonly KeyedPart[]): Promise<void>;
 }
 
 /** Names a trigger. */
@@ -62,6 +65,9 @@ export type Arrived = Pick<DeliveryFacts, "id" | "bodyBytes">;
 
 /** Most deliveries, and most bytes of bodies, that are read at once. */
 const PAGE = { deliveries: 50, bytes: 4 * 1024 * 1024 };
+
+/** How long after its decision a question is found by those who answer it too late. */
+const LATE_MS = 7 * 24 * 3600_000;
 
 /** A task has fewer open parts. */
 const MAX_WAITS = 10_000;
@@ -85,6 +91,15 @@ export class EventLooks {
   /** Whether parts of a shape are read by a matcher of their own. */
   hasReader(shape: string): boolean {
     return this.#readers.has(shape);
+  }
+
+  /** The triggers at whose events it looks. */
+  listTriggers(): Promise<WaitedTrigger[]> {
+    return this.#host.store.listWaitedTriggers(this.#decidedSince);
+  }
+
+  get #decidedSince(): number {
+    return this.#host.clock.now() - LATE_MS;
   }
 
   /** Calls `look` for the deliveries behind an id, oldest first; whether it was `true` for any page. */
@@ -119,12 +134,14 @@ export class EventLooks {
   ): Promise<void> {
     if (arrived.length === 0) return;
     const active = this.find({ project, trigger });
-    const shapes = active && await this.#host.store.listWaitShapes(project, trigger);
-    if (active === undefined || shapes === undefined || shapes.length === 0) return;
+    if (active === undefined) return;
+    const shapes = await this.#host.store.listWaitShapes(project, trigger);
+    if (shapes.length === 0 && this.#readers.size === 0) return;
     for (const ids of inPages(arrived)) {
       const stored = await this.#host.store.readDeliveries(ids);
       for (const one of stored.toReversed()) { // oldest first
         for (const event of eventsSeen(one, active, READ_OUTCOMES)) {
+          for (const reader of this.#readers.values()) await this.#read(reader, event);
           for (const shape of shapes) await this.#matchShape(shape, event);
         }
         seen.add(one.delivery.id);
@@ -132,16 +149,21 @@ export class EventLooks {
     }
   }
 
+  /** Has a matcher of its own read an event; one that concerns nothing of its kind costs no read. */
+  async #read(reader: EventReader, seen: SeenEvent): Promise<void> {
+    const { project, name: trigger } = seen.event.trigger.resource;
+    const { shape } = reader;
+    const keys = reader.keysOf(seen).map((text) => ({ shape, digest: digestOf([text]) }));
+    if (keys.length === 0) return;
+    const asked = { project, trigger, keys, decidedSince: this.#decidedSince };
+    const parts = await this.#host.store.findWaits(asked);
+    if (parts.length > 0) await reader.read(seen, parts);
+  }
+
   async #matchShape({ shape, asked }: WaitShape, seen: SeenEvent): Promise<void> {
     const { store } = this.#host;
     const { project, name: trigger } = seen.event.trigger.resource;
-    const reader = this.#readers.get(shape);
-    if (reader !== undefined) {
-      const keys = reader.keysOf(seen).map((text) => ({ shape, digest: digestOf([text]) }));
-      const parts = keys.length === 0 ? [] : await store.findWaits({ project, trigger, keys });
-      if (parts.length > 0) await reader.read(seen, parts);
-      return;
-    }
+    if (this.hasReader(shape)) return;
     const { expressions } = asked as unknown as Partial<AskedEvent>;
     if (expressions === undefined || !WAITED_OUTCOMES.includes(seen.outcome)) return;
     if (seen.outcome === "duplicate") return;
@@ -153,7 +175,7 @@ export class EventLooks {
   }
 
   /** Ends a wait by an event that has its key, if its condition is met. */
-  async #tryToEnd(part: OpenPart, seen: SeenEvent): Promise<boolean> {
+  async #tryToEnd(part: KeyedPart, seen: SeenEvent): Promise<boolean> {
     const { store, clock } = this.#host;
     const { project, key: { trigger }, taskId, position, round } = part;
     const judged = await judgeEvent(seen, part, this.#matching(project, trigger));
@@ -166,7 +188,7 @@ export class EventLooks {
   }
 
   /** Whether an event is the one that started the task of a wait, as another trigger got it. */
-  async #isOwn({ asked }: OpenPart, { contentId, delivery }: SeenEvent): Promise<boolean> {
+  async #isOwn({ asked }: KeyedPart, { contentId, delivery }: SeenEvent): Promise<boolean> {
     const { not } = asked as unknown as AskedEvent;
     if (not === contentId) return true;
     const [own] = not === "" ? [] : await this.#host.store.readDeliveries([not]);
@@ -175,7 +197,7 @@ export class EventLooks {
   }
 
   /** Looks at what came before a part was opened; whether that ended it. */
-  async lookBackFor(open: OpenPart): Promise<boolean> {
+  async lookBackFor(open: KeyedPart): Promise<boolean> {
     const { key: { trigger, shape, digest }, project } = open;
     const { expressions, from } = open.asked as unknown as AskedEvent;
     const active = this.find({ project, trigger });
@@ -221,7 +243,7 @@ export class EventLooks {
 
   /** The newest deliveries that came near to ending a part of a wait. */
   async nearMisses(
-    { key, ...part }: Pick<OpenPart, "project" | "taskId"> & Pick<WaitPart, "key" | "asked">,
+    { key, ...part }: Pick<KeyedPart, "project" | "taskId"> & Pick<WaitPart, "key" | "asked">,
   ): Promise<LookedAtWait | undefined> {
     if (key === undefined) return undefined;
     const trigger = this.find({ project: part.project, trigger: key.trigger });

@@ -13,7 +13,7 @@ import { SerialRunner } from "../../base/serial_runner.ts";
 import type { DeliveryFacts } from "../../store/delivery_records.ts";
 import type { CursorStore } from "../../store/delivery_store.ts";
 import type { Events } from "../../store/events.ts";
-import type { OpenPart, Wait, WaitedTrigger } from "../../store/wait_records.ts";
+import type { KeyedPart, Wait, WaitedTrigger } from "../../store/wait_records.ts";
 import type { WaitStore } from "../../store/wait_store.ts";
 import { EventLooks, type EventReader, type LooksHost } from "./event_looks.ts";
 
@@ -22,7 +22,7 @@ export interface EventWaitsHost extends LooksHost {
   readonly store:
     & LooksHost["store"]
     & Pick<CursorStore, "findCursor" | "moveCursor" | "claimRun">
-    & Pick<WaitStore, "listWaitedTriggers" | "listFilledInboxes">;
+    & Pick<WaitStore, "listFilledInboxes">;
   readonly log: Log;
   readonly events: Events;
   /** Present if other daemons share the database. */
@@ -40,11 +40,11 @@ const SLACK_OF_FIRED_MS = 2 * 3600_000;
 /** Most deliveries of a trigger that wait for a look; beyond, they are looked for. */
 const MAX_HINTED = 5000;
 
-/** A trigger whose events open waits wait for. */
+/** A trigger whose events open waits wait for, or may answer a question that is decided. */
 interface Waited {
   readonly project: string;
   readonly trigger: string;
-  /** When the first of the waits was opened, in milliseconds since the epoch. */
+  /** When the first of the waits was opened or questions decided, in milliseconds since the epoch. */
   since: number;
   /** Deliveries to look at, with the bytes of their bodies. */
   hinted: Map<string, number>;
@@ -141,7 +141,7 @@ export class EventWaits implements AsyncDisposable {
       if (key === undefined) continue;
       this.#add({ project: wait.project, trigger: key.trigger, since: wait.openedAt });
       if (this.#looks.hasReader(key.shape)) continue;
-      const open: OpenPart = { ...wait, part, key, asked };
+      const open: KeyedPart = { ...wait, part, key, asked };
       if (await this.#looks.lookBackFor(open)) return;
     }
   }
@@ -211,7 +211,7 @@ export class EventWaits implements AsyncDisposable {
   async #refresh(): Promise<void> {
     this.#isStale = false;
     for (const waited of this.#waited.values()) waited.isNew = false;
-    const found = await this.#host.store.listWaitedTriggers();
+    const found = await this.#looks.listTriggers();
     const keys = new Set(found.map(keyOf));
     for (const key of [...this.#waited.keys()]) {
       if (!keys.has(key) && this.#waited.get(key)?.isNew === false) this.#waited.delete(key);

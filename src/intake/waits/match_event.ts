@@ -8,7 +8,7 @@ import type { Evaluator } from "../../cel/evaluator.ts";
 import { compileExpression, scopeOf } from "../../cel/expression.ts";
 import { textOf } from "../../cel/template.ts";
 import { canMatch, digestOf } from "../../store/rules/wait_keys.ts";
-import type { OpenPart, WaitKey } from "../../store/wait_records.ts";
+import type { KeyedPart, WaitKey } from "../../store/wait_records.ts";
 import { type AskedEvent, judge, type Judged } from "../../tasks/asked_event.ts";
 import { eventVariables } from "../admission/admit.ts";
 import type { SeenEvent } from "./seen_events.ts";
@@ -67,7 +67,7 @@ export function whyNotNew(
 /** Judges an event that has the key of a wait. */
 export async function judgeEvent(
   seen: SeenEvent,
-  { asked, taskId }: Pick<OpenPart, "asked" | "taskId">,
+  { asked, taskId }: Pick<KeyedPart, "asked" | "taskId">,
   matching: Matching,
 ): Promise<Judged> {
   const event = asked as unknown as AskedEvent;

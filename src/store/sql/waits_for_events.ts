@@ -1,5 +1,5 @@
 /**
- * Open waits by the events that they wait for, in both databases: whatever their number, an event costs
+ * Waits by the events that they wait for, in both databases: whatever their number, an event costs
  * as many reads as the waits at its trigger have shapes.
  *
  * @module
@@ -7,31 +7,44 @@
 
 import type { JsonObject } from "../../base/json.ts";
 import type {
-  OpenPart,
+  KeyedPart,
   WaitedTrigger,
   WaitKeys,
   WaitOfDelivery,
   WaitShape,
 } from "../wait_records.ts";
 import { json, number, text } from "./columns.ts";
+import type { Row } from "./row.ts";
 import type { SqlSession } from "./session.ts";
 import { stepOf, toKey, toPlace, WAIT_COLUMNS } from "./waits.ts";
 
 /** The condition of the index `waits_for_events`. */
 const FOR_EVENTS = "state = 'open' AND event_trigger IS NOT NULL";
 
-/** The triggers whose events open waits wait for. */
-export async function listWaitedTriggers(db: SqlSession): Promise<WaitedTrigger[]> {
+/** The condition of the index `waits_decided`. */
+const DECIDED = "state = 'over' AND kind = 'approval' AND event_trigger IS NOT NULL";
+
+/** The triggers whose events open waits wait for, or whose questions were decided since. */
+export async function listWaitedTriggers(
+  db: SqlSession,
+  decidedSince: number,
+): Promise<WaitedTrigger[]> {
   const rows = await db.all(
     `SELECT project, event_trigger, min(opened_at) AS since
-     FROM waits ${db.dialect.indexedBy("waits_for_events")} WHERE ${FOR_EVENTS}
-     GROUP BY project, event_trigger`,
+       FROM waits ${db.dialect.indexedBy("waits_for_events")} WHERE ${FOR_EVENTS}
+       GROUP BY project, event_trigger
+     UNION ALL SELECT project, event_trigger, over_at
+       FROM waits ${db.dialect.indexedBy("waits_decided")} WHERE ${DECIDED} AND over_at >= ?`,
+    decidedSince,
   );
-  return rows.map((row) => ({
-    project: text(row, "project"),
-    trigger: text(row, "event_trigger"),
-    since: number(row, "since"),
-  }));
+  const found = new Map<string, WaitedTrigger>();
+  for (const row of rows) {
+    const named = { project: text(row, "project"), trigger: text(row, "event_trigger") };
+    const name = `${named.project}/${named.trigger}`;
+    const since = Math.min(number(row, "since"), found.get(name)?.since ?? Infinity);
+    found.set(name, { ...named, since });
+  }
+  return [...found.values()];
 }
 
 /** The shapes of the open waits at a trigger, each found by the one before: no other row is read. */
@@ -57,33 +70,42 @@ export async function listWaitShapes(
   }));
 }
 
-/** The open parts with one of these keys. */
+/** The open parts with one of these keys, then the decided questions. */
 export async function findWaits(
   db: SqlSession,
-  { project, trigger, keys }: WaitKeys,
-): Promise<OpenPart[]> {
-  const rows = [];
-  for (const { shape, digest } of keys) {
-    rows.push(
-      ...await db.all(
-        `SELECT ${WAIT_COLUMNS} FROM waits WHERE ${FOR_EVENTS}
-         AND project = ? AND event_trigger = ? AND shape = ? AND digest = ?`,
-        project,
-        trigger,
-        shape,
-        digest,
-      ),
-    );
-  }
-  return rows.map((row) => ({
-    ...toPlace(row),
-    part: number(row, "part"),
-    project: text(row, "project"),
-    key: toKey(row),
-    asked: json(row, "asked") as JsonObject,
-    openedAt: number(row, "opened_at"),
-  }));
+  { project, trigger, keys, decidedSince }: WaitKeys,
+): Promise<KeyedPart[]> {
+  const found = async (condition: string, ...values: readonly number[]) => {
+    const rows = [];
+    for (const { shape, digest } of keys) {
+      rows.push(
+        ...await db.all(
+          `SELECT ${WAIT_COLUMNS} FROM waits WHERE ${condition}
+           AND project = ? AND event_trigger = ? AND shape = ? AND digest = ?`,
+          ...values,
+          project,
+          trigger,
+          shape,
+          digest,
+        ),
+      );
+    }
+    return rows.map(toKeyedPart);
+  };
+  const open = await found(FOR_EVENTS);
+  if (decidedSince === undefined) return open;
+  const decided = await found(`${DECIDED} AND over_at >= ?`, decidedSince);
+  return [...open, ...decided.map((part) => ({ ...part, isOver: true as const }))];
 }
+
+const toKeyedPart = (row: Row): KeyedPart => ({
+  ...toPlace(row),
+  part: number(row, "part"),
+  project: text(row, "project"),
+  key: toKey(row),
+  asked: json(row, "asked") as JsonObject,
+  openedAt: number(row, "opened_at"),
+});
 
 /** The waits that these deliveries ended, the first at the beginning. */
 export async function listWaitsOfDeliveries(

@@ -45,12 +45,12 @@ async function running(store: Store, count: number): Promise<void> {
 
 eachStore("waits for events are found by their keys until they are over", async (store) => {
   await running(store, 3);
-  deepEqual(await store.listWaitedTriggers(), []);
+  deepEqual(await store.listWaitedTriggers(0), []);
   deepEqual(await store.listWaitShapes("default", "ci"), []);
   await open(store, 1, [forEvent("ci", "sha", "a"), forEvent("cd", "sha", "a")], T0 + SEC);
   await open(store, 2, [forEvent("ci", "sha", "a")]);
   await open(store, 3, [forEvent("ci", "branch", "b")]);
-  const triggers = await store.listWaitedTriggers();
+  const triggers = await store.listWaitedTriggers(0);
   deepEqual(triggers.toSorted((a, b) => a.trigger < b.trigger ? -1 : 1), [
     { project: "default", trigger: "cd", since: T0 + SEC },
     { project: "default", trigger: "ci", since: T0 },
@@ -71,7 +71,7 @@ eachStore("waits for events are found by their keys until they are over", async 
   const end = { by: "event", deliveryId, outputs: { x: "1" } } as const;
   deepEqual(await store.endWait({ ...place, end, now: T0 + SEC }), { is: "over" });
   deepEqual(await find(store, "ci", ["sha", "a"]), [[taskIdOf(2), 0, "sha"]]);
-  deepEqual((await store.listWaitedTriggers()).map(({ trigger }) => trigger), ["ci"]);
+  deepEqual((await store.listWaitedTriggers(0)).map(({ trigger }) => trigger), ["ci"]);
   deepEqual((await open(store, 1, [])).end, { ...end, at: T0 + SEC, part: 1 });
   const [ended, ...more] = await store.listWaitsOfDeliveries([deliveryId]);
   ok(ended);
@@ -85,6 +85,43 @@ eachStore("waits for events are found by their keys until they are over", async 
     at: T0 + SEC,
   });
   deepEqual(await store.listWaitsOfDeliveries([idOf(1)]), []);
+});
+
+eachStore("a question is found by its key after its decision, for a time", async (store) => {
+  await running(store, 3);
+  const key = { trigger: "comments", shape: "comment", digest: "thread" };
+  const question = (digest: string): WaitPart => ({
+    ...forEvent("comments", "comment", "thread"),
+    kind: "approval",
+    asked: { digest },
+  });
+  await open(store, 1, [question("one")]);
+  await open(store, 2, [question("two")]);
+  await open(store, 3, [forEvent("comments", "comment", "thread")]);
+  const found = async (decidedSince?: number, digest = "thread") => {
+    const keys = [{ shape: key.shape, digest }];
+    const asked = { project: "default", trigger: "comments", keys };
+    const more = decidedSince === undefined ? {} : { decidedSince };
+    return (await store.findWaits({ ...asked, ...more }))
+      .map(({ taskId, isOver }) => [taskId, isOver ?? false]);
+  };
+  const all = [1, 2, 3].map((n) => [taskIdOf(n), false]);
+  deepEqual(await found(0), all);
+  for (const n of [1, 3]) {
+    const end = { by: "time" } as const;
+    const place = { taskId: taskIdOf(n), position: 0 };
+    deepEqual(await store.endWait({ ...place, end, now: T0 + SEC }), { is: "over" });
+  }
+  deepEqual(await found(), [[taskIdOf(2), false]], "only open ones, if nobody asks for others");
+  deepEqual(await found(T0 + SEC), [[taskIdOf(2), false], [taskIdOf(1), true]]);
+  deepEqual(await found(T0 + SEC + 1), [[taskIdOf(2), false]]);
+  deepEqual(await found(0, "another"), []);
+  await store.endWaits(taskIdOf(2), T0 + 2 * SEC);
+  deepEqual(await store.listWaitedTriggers(0), [
+    { project: "default", trigger: "comments", since: T0 + SEC },
+  ]);
+  deepEqual((await store.listWaitedTriggers(T0 + 2 * SEC))[0]?.since, T0 + 2 * SEC);
+  deepEqual(await store.listWaitedTriggers(T0 + 3 * SEC), []);
 });
 
 eachStore(

@@ -297,10 +297,13 @@ const CALLS: Calls = {
     await run(db, { project: "default", trigger: "push", limit: 5 });
     await run(db, { taskId: T1, limit: 5 });
   },
-  listWaitedTriggers: (run, db) => run(db),
+  listWaitedTriggers: (run, db) => run(db, 5),
   listWaitShapes: (run, db) => run(db, "default", "push"),
-  findWaits: (run, db) =>
-    run(db, { project: "default", trigger: "push", keys: [{ shape: "s", digest: "d" }] }),
+  findWaits: async (run, db) => {
+    const keys = { project: "default", trigger: "push", keys: [{ shape: "s", digest: "d" }] };
+    await run(db, keys);
+    await run(db, { ...keys, decidedSince: 5 });
+  },
   listWaitsOfDeliveries: (run, db) => run(db, [idOf(1)]),
   listFilledInboxes: (run, db) => run(db, 5),
   countWaits: (run, db) => run(db),

@@ -277,7 +277,7 @@ Deno.test("a wait that was open before an upgrade is the first of its step", asy
     parts: [{ kind: "time", dueAt: 90, isRelative: true }],
     openedAt: 5,
   });
-  deepEqual(await store.listWaitedTriggers(), [], "it waits for no event");
+  deepEqual(await store.listWaitedTriggers(0), [], "it waits for no event");
   await store.addToInbox(taskId, { text: "read by nobody" }, 61);
   const message = [{ kind: "message", dueAt: 200, isRelative: true }] as const;
   const next = { ...place, position: 1, parts: message, now: 62 };
