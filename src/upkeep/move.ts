@@ -158,7 +158,7 @@ async function* moveRecords(
     };
   }
   const startedAt = clock.now();
-  const { logs, compared } = yield* whileMarked(target.database, dirs, async function* () {
+  const { logs, compared } = yield* toldOf(target, dirs, async function* () {
     const source = `"${dirs.database}" on ${machine}`;
     await target.begin({ node, name: request.node, source, startedAt });
     onPhase(`moving ${total} rows to ${target.database}`);
@@ -241,22 +241,25 @@ async function end(dirs: DataDir, database: string, work: () => Promise<string>)
 }
 
 /** Says of every fault what it leaves. */
-async function* whileMarked<T>(
-  database: string,
+async function* toldOf<T>(
+  target: MoveTarget,
   dirs: DataDir,
   work: () => AsyncGenerator<Progress, T, undefined>,
 ): AsyncGenerator<Progress, T, undefined> {
   try {
     return yield* work();
-  } catch (error) {
-    const code = error instanceof AppError ? error.code : "internal";
-    const details = error instanceof AppError ? error.details : [];
+  } catch (cause) {
+    const error = target.faultOf(cause);
+    const { code, details } = error instanceof AppError ? error : { code: "internal", details: [] };
+    const left = target.isMarked
+      ? `${target.database} holds a part, which no daemon uses and --again empties`
+      : `in ${target.database} nothing was changed`;
     throw new AppError(
-      code,
+      code as AppError["code"],
       `The move has not ended: ${
         messageOf(error)
-      }. "${dirs.database}" is as it was, and svc daemon uses it; ${database} holds a part, which no daemon uses and --again empties`,
-      { details, cause: error },
+      }. "${dirs.database}" is as it was, and svc daemon uses it; ${left}`,
+      { details, cause },
     );
   }
 }

@@ -5,13 +5,16 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, rejects, throws } from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { isNumbered, type MovedTable } from "../../src/store/sql/moving/moved_table.ts";
 import { MADE_TABLES, MOVED, MOVED_TABLES } from "../../src/store/sql/moving/moved_tables.ts";
 import { RowSums } from "../../src/store/sql/moving/row_sums.ts";
+import type { Row } from "../../src/store/sql/row.ts";
 import { createDatabase } from "../../src/store/sqlite/create_database.ts";
 import { Connections } from "../../src/store/postgres/database/connections.ts";
+import { RowPage } from "../../src/store/postgres/moving/row_page.ts";
+import { readRows, writeRows } from "../../src/store/postgres/moving/target_rows.ts";
 import { createTestDatabase, postgresTest } from "../helpers/postgres.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
@@ -103,9 +106,12 @@ postgresTest("a move writes every column of PostgreSQL, by its type", async () =
 }, { isLong: false });
 
 Deno.test("the sum of a table tells a changed, a missing and a doubled row, in any order", () => {
-  const sum = (...rows: readonly (readonly [string, number | null, Uint8Array?])[]) => {
-    const sums = new RowSums(["id", "n", "body"]);
-    for (const [id, n, body = null] of rows) sums.add({ id, n, body });
+  const columns = { id: "text", n: "int", x: "real", body: "bytes" } as const;
+  type Values = readonly [string, number | null, (Uint8Array | null)?, (number | null)?];
+  const sum = (...rows: readonly Values[]) => {
+    const page = new RowPage(columns);
+    const sums = new RowSums();
+    for (const [id, n, body = null, x = null] of rows) sums.add(page.add({ id, n, x, body }));
     return `${sums.total.rows} ${sums.total.sum}`;
   };
   const bytes = new Uint8Array([1, 2, 3]);
@@ -116,10 +122,70 @@ Deno.test("the sum of a table tells a changed, a missing and a doubled row, in a
     sum(["a", 1], ["a", 1]),
     sum(["a", 1], ["b", 0, bytes]),
     sum(["a", 1], ["b", null]),
+    sum(["a", 1], ["b", null, new Uint8Array()]),
     sum(["a", 1], ["b", null, new Uint8Array([1, 2, 4])]),
     sum(["a", 1], ["b", null, bytes], ["b", null, bytes]),
+    sum(["a", 1], ["b", null, bytes, 0]),
     sum(["b", 1], ["a", null, bytes]),
     sum(),
   ];
   deepEqual(new Set([whole, ...others]).size, others.length + 1);
+  for (const odd of [{ id: 1 }, { n: "1" }, { n: 0.5 }, { n: 2 ** 53 }, { n: 5n }, { body: "a" }]) {
+    throws(() => new RowPage(columns).add(odd), /^TypeError: Column (id|n|body) is not/);
+  }
 });
+
+/** Values at the edges of each type; a page is full with some of them, and too small for one. */
+const EDGES: readonly Row[] = [
+  { id: "", n: 0, x: 0, body: new Uint8Array() },
+  { id: null, n: null, x: null, body: null },
+  { id: "a\tb\n\\N", n: -1, x: -0.1, body: new Uint8Array([0, 255, 92]) },
+  { id: "\ud55c\uae00 \ud83d\ude00", n: Number.MAX_SAFE_INTEGER, x: 5e-324, body: null },
+  { id: `${"x".repeat(70)}\u00e9`, n: Number.MIN_SAFE_INTEGER, x: 1.7e308, body: null },
+  { id: "y".repeat(300_000), n: 2 ** 32, x: 1e21, body: new Uint8Array(200_000).fill(7) },
+  { id: "\u00ff", n: -(2 ** 32), x: Infinity, body: null },
+  ...Array.from({ length: 3000 }, (_, n) => ({ id: `row ${n}`, n, x: n / 7, body: null })),
+];
+
+postgresTest("rows come back as the bytes and the values that were sent", async () => {
+  await using database = await createTestDatabase();
+  const owner = { node: "t", run: "t" };
+  await using connections = new Connections({ url: database.url, owner, max: 1 });
+  using kept = await connections.keep();
+  await kept.db.exec(
+    "CREATE TABLE edges (id text, n bigint, x double precision, body bytea)",
+  );
+  const table = { columns: { id: "text", n: "int", x: "real", body: "bytes" } } as const;
+  const [sent, back] = [new RowSums(), new RowSums()];
+  const counts: number[] = [];
+  for await (const n of writeRows(kept, ["edges", table], { rows: EDGES, sums: sent })) {
+    counts.push(n);
+  }
+  deepEqual([counts.length > 2, sent.total.rows], [true, EDGES.length]);
+  deepEqual(await kept.db.all("SELECT * FROM edges ORDER BY ctid"), EDGES);
+  const read = async (named: Parameters<typeof readRows>[1]) => {
+    for await (const _ of readRows(kept, named, back)); // to its end
+    return back.total;
+  };
+  deepEqual(await read(["edges", table]), sent.total);
+
+  await kept.db.exec("CREATE TABLE none (id text)");
+  const none = ["none", { columns: { id: "text" } }] as const;
+  deepEqual(await read(none), sent.total); // of nothing, only the end comes
+
+  await kept.db.exec("CREATE UNIQUE INDEX ON none (id)");
+  const write = async (rows: Iterable<Row>) => {
+    for await (const _ of writeRows(kept, none, { rows, sums: back })); // to its end
+  };
+  await rejects(write([{ id: "a" }, { id: "a" }]), /duplicate key/);
+  await rejects(
+    write(function* () {
+      yield { id: "b" };
+      throw new Error("the file cannot be read");
+    }()),
+    /the file cannot be read/,
+  );
+  deepEqual(await kept.db.all("SELECT id FROM none"), []);
+  await write([{ id: "a" }]);
+  deepEqual(await kept.db.all("SELECT id FROM none"), [{ id: "a" }]);
+}, { isLong: false });

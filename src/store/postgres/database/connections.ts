@@ -9,6 +9,7 @@ import { Buffer } from "node:buffer";
 // @ts-types="./pg.d.ts"
 import pg from "pg";
 import { AppError, messageOf } from "../../../base/errors.ts";
+import { type CopyIn, copyIn, copyOut } from "./copy.ts";
 import type { DatabaseAddress } from "./database_url.ts";
 import { toAddress, toDriverConfig } from "./driver_config.ts";
 import type { Env } from "./password_file.ts";
@@ -98,6 +99,10 @@ export interface KeptConnection extends Disposable {
   readonly db: Session;
   /** Runs `work` in a transaction, once. */
   transaction<T>(work: (db: Session) => Promise<T>): Promise<T>;
+  /** Begins a `COPY … FROM STDIN`, outside of a transaction. */
+  copyIn(sql: string): Promise<CopyIn>;
+  /** Runs a `COPY … TO STDOUT`: see {@linkcode copyOut}. */
+  copyOut(sql: string, onMessage: (bytes: Uint8Array) => void): AsyncGenerator<void>;
 }
 
 /**
@@ -195,6 +200,8 @@ export class Connections implements AsyncDisposable {
     return {
       db: new ClientSession(client, this.owner),
       transaction: (work) => inTransaction(client, this.owner, work),
+      copyIn: (sql) => copyIn(client, sql),
+      copyOut: (sql, onMessage) => copyOut(client, sql, onMessage),
       [Symbol.dispose]: () => {
         if (!isClosed) client.release(true);
         isClosed = true;

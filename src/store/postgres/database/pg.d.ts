@@ -19,12 +19,31 @@ export interface Notification {
   readonly processId: number;
 }
 
+/** What a query of its own does with the connection that runs it (`copy.ts`). */
+export interface CopyConnection {
+  query(sql: string): void;
+  endCopyFrom(): void;
+  sendCopyFail(reason: string): void;
+  readonly stream: { write(bytes: Uint8Array, onSent?: () => void): void };
+}
+
+/** A query that answers the messages of the server by itself. */
+export interface CopyQuery {
+  submit(connection: CopyConnection): void;
+  handleCopyInResponse?(connection: CopyConnection): void;
+  handleCopyData?(message: { readonly chunk: Uint8Array }): void;
+  handleCommandComplete(): void;
+  handleReadyForQuery(): void;
+  handleError(error: unknown): void;
+}
+
 /** One connection. */
 export interface ClientBase {
   /** Number of the server's process, as the other end says when it connects. */
   readonly processID: number | null;
   query(sql: string, values?: readonly unknown[]): Promise<QueryResult>;
   query(query: { name: string; text: string; values: readonly unknown[] }): Promise<QueryResult>;
+  query(query: CopyQuery): void;
   on(event: "error", listener: (error: Error) => void): void;
   on(event: "end", listener: () => void): void;
   on(event: "notification", listener: (message: Notification) => void): void;

@@ -12,17 +12,17 @@ import type { MovedTable } from "../../sql/moving/moved_table.ts";
 import { isNumbered } from "../../sql/moving/moved_table.ts";
 import { MADE_TABLES, MOVED, type MOVED_TABLES } from "../../sql/moving/moved_tables.ts";
 import { RowSums, type TableSum } from "../../sql/moving/row_sums.ts";
-import type { TargetRows, VerifiedTarget } from "../../sql/moving/target_rows.ts";
+import type { Rows, TargetRows, VerifiedTarget } from "../../sql/moving/target_rows.ts";
 import { SHOWING, type ShowingStore } from "../../sql/moving/sampled_records.ts";
 import { number, text } from "../../sql/columns.ts";
 import { recordControl } from "../../sql/control_audit.ts";
 import { READINESS } from "../../sql/readiness.ts";
-import type { Row } from "../../sql/row.ts";
 import { type StoreCall, storeCalls } from "../../store_calls.ts";
 import { checkServer } from "../database/check_server.ts";
 import {
   Connections,
   type ConnectOptions,
+  fromPostgresError,
   type KeptConnection,
   type Session,
 } from "../database/connections.ts";
@@ -34,7 +34,7 @@ import { SCHEMA } from "../functions/queue_names.ts";
 import { JobQueue } from "../jobs/job_queue.ts";
 import { PostgresLogs } from "../logs/postgres_logs.ts";
 import { METHODS } from "../methods.ts";
-import { insertRows, readRows } from "./target_rows.ts";
+import { readRows, writeRows } from "./target_rows.ts";
 
 /** Does not compile while a table that only PostgreSQL has is not accounted for. */
 export const MADE: Readonly<Record<Exclude<PostgresTable, keyof typeof MOVED_TABLES>, string>> =
@@ -74,8 +74,8 @@ export class MoveTarget implements AsyncDisposable, TargetRows, VerifiedTarget {
   readonly #options: TargetOptions;
   readonly #connections: Connections;
   #kept: KeptConnection | undefined;
-  #writing: Promise<void> = Promise.resolve();
-  readonly #sums = new Map(WRITTEN.map(([name, table]) => [name, sumsOf(table)]));
+  #isMarked = false;
+  readonly #sums = new Map(WRITTEN.map(([name]) => [name, new RowSums()]));
 
   private constructor(options: TargetOptions) {
     this.#options = options;
@@ -93,6 +93,24 @@ export class MoveTarget implements AsyncDisposable, TargetRows, VerifiedTarget {
     await checkServer(target.#connections, options.clock);
     opening.move();
     return target;
+  }
+
+  /** Whether the database is marked as one that holds a part only. */
+  get isMarked(): boolean {
+    return this.#isMarked;
+  }
+
+  /** A fault of the database as an error of the program; any other error as it is. */
+  faultOf(error: unknown): unknown {
+    const { user } = this.#connections.address;
+    if (error instanceof Error && "code" in error && error.code === "42501") {
+      return new AppError(
+        "refused",
+        `User "${user}" may not do that in ${this.database} (${error.message}): give the address of the owner of the database`,
+        { cause: error },
+      );
+    }
+    return fromPostgresError(error);
   }
 
   /** The database for people. */
@@ -133,30 +151,24 @@ export class MoveTarget implements AsyncDisposable, TargetRows, VerifiedTarget {
       await markMove(db, move);
       return unfinished !== undefined;
     });
+    this.#isMarked = true;
     await migrate(this.#connections, { keyId: this.#options.keyId });
     await JobQueue.install(this.#connections);
     if (isAgain) await kept.transaction(emptyAll);
     await db.exec("SET synchronous_commit = off"); // the last commit is on disk, and all before it
   }
 
-  /** Writes rows of a table; they are sent when this resolves, and in when the next call does. */
-  async write(name: string, rows: readonly Row[]): Promise<void> {
-    const sums = this.#sums.get(name);
+  /** Writes the rows of a table; yields their number now and then. They are in when it has ended. */
+  async *write(name: string, rows: Rows): AsyncGenerator<number, void, undefined> {
     const table = WRITTEN.find(([one]) => one === name);
-    const { db } = this.#kept ?? {};
-    if (sums === undefined || table === undefined || db === undefined) throw new Error(name);
-    await this.#writing;
-    const writing = insertRows(db, table, rows);
-    writing.catch(() => {}); // the next call throws it
-    this.#writing = writing;
-    for (const row of rows) sums.add(row);
+    const sums = this.#sums.get(name);
+    if (table === undefined || sums === undefined) throw new Error(name);
+    yield* writeRows(this.#begun, table, { rows, sums });
   }
 
   /** Makes what is no copy: the node, the jobs of tasks, the head of the chain, and the numbers. */
   async complete({ name, startedAt }: Pick<UnfinishedMove, "name" | "startedAt">): Promise<void> {
-    await this.#writing;
-    const { db } = this.#kept ?? {};
-    if (db === undefined) throw new Error("not begun");
+    const { db } = this.#begun;
     const { node } = db.owner;
     await db.run(
       `INSERT INTO nodes (id, name, run, lease_until, judges_from, started_at)
@@ -186,18 +198,14 @@ export class MoveTarget implements AsyncDisposable, TargetRows, VerifiedTarget {
     return new Map([...this.#sums].map(([name, sums]) => [name, sums.total]));
   }
 
-  /** Reads every table back; yields the number of rows so far, and gives the sums by table. */
+  /** Reads every table back; yields the number of rows now and then, and gives the sums by table. */
   async *readBack(): AsyncGenerator<number, ReadonlyMap<string, TableSum>, undefined> {
-    const { db } = this.#kept ?? {};
-    if (db === undefined) throw new Error("not begun");
     const found = new Map<string, TableSum>();
-    let rows = 0;
+    let before = 0;
     for (const table of WRITTEN) {
-      const sums = sumsOf(table[1]);
-      for await (const some of readRows(db, table)) {
-        for (const row of some) sums.add(row);
-        yield rows += some.length;
-      }
+      const sums = new RowSums();
+      for await (const read of readRows(this.#begun, table, sums)) yield before + read;
+      before += sums.total.rows;
       found.set(table[0], sums.total);
     }
     return found;
@@ -237,9 +245,14 @@ export class MoveTarget implements AsyncDisposable, TargetRows, VerifiedTarget {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#writing.catch(() => {});
     this.#kept?.[Symbol.dispose]();
     await this.#connections[Symbol.asyncDispose]();
+  }
+
+  /** The connection that has the lock of the move. */
+  get #begun(): KeptConnection {
+    if (this.#kept === undefined) throw new Error("not begun");
+    return this.#kept;
   }
 
   async #refuseUsed(db: Session): Promise<void> {
@@ -259,8 +272,6 @@ export class MoveTarget implements AsyncDisposable, TargetRows, VerifiedTarget {
     );
   }
 }
-
-const sumsOf = ({ columns }: MovedTable) => new RowSums(Object.keys(columns));
 
 const TABLES_OF_SVC = `SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) AS name,
     tablename FROM pg_tables WHERE schemaname = 'svc' AND tablename NOT IN ('about', 'moving')

@@ -33,7 +33,7 @@ export interface MovedTable {
    * `kept_tasks (id)` and `kept_deliveries (id)` and the time `:since`; every row when absent.
    */
   readonly latest?: string;
-  /** Columns that are other ones where a node owns the row. */
+  /** The columns whose values are other ones where a node owns the row. */
   readonly change?: (row: Row, to: MovingTo) => Row;
 }
 

@@ -34,7 +34,7 @@ export const MOVED_TABLES = {
     columns: { hash: "text", plan: "text", nodes: "text" },
     from: { nodes: "NULL" },
     latest: "hash IN (SELECT plan_hash FROM tasks JOIN kept_tasks USING (id))",
-    change: (row) => ({ ...row, nodes: nodesOf(text(row, "plan")) ?? null }),
+    change: (row) => ({ nodes: nodesOf(text(row, "plan")) ?? null }),
   },
   deliveries: {
     columns: {
@@ -137,7 +137,7 @@ export const MOVED_TABLES = {
     },
     from: { run: "node" },
     latest: `(state IN ('received', 'routing') OR received_at >= :since OR ${OF_TASK})`,
-    change: (row, { node }) => ({ ...row, node: row["node"] === "" ? "" : node }),
+    change: (row, { node }) => ({ node: row["node"] === "" ? "" : node }),
   },
   bindings: {
     columns: {
@@ -209,12 +209,12 @@ export const MOVED_TABLES = {
       chain: "text",
     },
     from: { run: "node", chain: "''" },
-    change: (row, { node }) => ({ ...row, node, chain: node }),
+    change: (_, { node }) => ({ node, chain: node }),
   },
   plugin_audit_chain: {
     columns: { chain: "text", position: "int", audit_id: "text", link: "text", hash: "text" },
     from: { chain: "''" },
-    change: (row, { node }) => ({ ...row, chain: node }), // hashes cover no node
+    change: (_, { node }) => ({ chain: node }), // hashes cover no node
   },
   control_audit: {
     columns: {

@@ -84,7 +84,7 @@ export const TABLES_OF_TASKS = {
       created_at: "int",
       used_at: "int",
     },
-    change: (row, { node }) => ({ ...row, node }), // the home of a session is in its data directory
+    change: (_, { node }) => ({ node }), // the home of a session is in its data directory
   },
   waits: {
     columns: {

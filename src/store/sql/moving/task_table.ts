@@ -64,13 +64,12 @@ export const TASK_TABLE: MovedTable = {
 };
 
 /** A task that ran here has what its steps made here; so has a retry that goes on with that. */
-function onNode({ has_steps: hasSteps, ...row }: Row, { node, staysBehind }: MovingTo): Row {
+function onNode(row: Row, { node, staysBehind }: MovingTo): Row {
   const wasClaimed = row["started_at"] !== null || row["node"] !== "";
   const isOver = row["finished_at"] !== null;
   const stays = !isOver && row["plan_hash"] !== null && staysBehind(text(row, "plan_hash"));
-  const goesOn = row["directory"] !== null || (hasSteps === 1 && stays);
+  const goesOn = row["directory"] !== null || (row["has_steps"] === 1 && stays);
   return {
-    ...row,
     node: wasClaimed || goesOn ? node : "",
     epoch: wasClaimed ? 1 : 0,
     stays_on_node: wasClaimed && !isOver ? Number(stays) : null,

@@ -65,6 +65,9 @@ const DIALECT: Dialect = {
   skipLocked: "",
 };
 
+/** What Deno's types of `node:sqlite` lack. */
+type WithArrays = StatementSync & { setReturnArrays(on: boolean): void };
+
 /** One connection. Statements are prepared once and kept (2.8M/s against 0.16M/s). */
 export class Database implements SqlSession, Disposable {
   readonly dialect = DIALECT;
@@ -120,9 +123,20 @@ export class Database implements SqlSession, Disposable {
     return this.#prepare(sql).all(...values as SQLInputValue[]) as Row[];
   }
 
-  /** Every row of a query, one after the other: not all of them are in memory. */
-  each(sql: string, ...values: SqlValue[]): Iterable<Row> {
-    return this.#db.prepare(sql).iterate(...values as SQLInputValue[]) as Iterable<Row>;
+  /**
+   * Every row of a query, one after the other: in one object, which holds the values of the next row
+   * then. To make an object for each costs more than to read the row.
+   */
+  *each(sql: string, ...values: SqlValue[]): Generator<Row, void, undefined> {
+    const statement = this.#db.prepare(sql);
+    const names = statement.columns().map(({ name }) => name);
+    (statement as WithArrays).setReturnArrays(true);
+    const row: Row = {};
+    const rows = statement.iterate(...values as SQLInputValue[]) as Iterable<unknown>;
+    for (const found of rows as Iterable<readonly SqlValue[]>) {
+      for (let at = 0; at < names.length; at++) row[names[at]!] = found[at]!;
+      yield row;
+    }
   }
 
   /** Number of rows that {@linkcode run} has changed. */

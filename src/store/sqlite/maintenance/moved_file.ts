@@ -37,17 +37,23 @@ export interface OddTexts {
 
 const quoted = (name: string) => `"${name}"`;
 
-/** The bytes of a text. The driver would cut it off at a NUL. */
-const hasNul = (name: string, table = "") =>
-  `instr(CAST(${table}${quoted(name)} AS BLOB), x'00') > 0`;
+/** A column as bytes. The driver would cut a text off at a NUL. */
+const asBytes = (name: string) => `CAST(${quoted(name)} AS BLOB)`;
+
+/** Texts of a row as one, to look through them at once. */
+const joined = (texts: readonly string[], table = "") =>
+  `concat_ws(' ', ${texts.map((name) => `${table}${quoted(name)}`).join(", ")})`;
+
+const hasNul = (text: string) => `instr(${text}, char(0)) > 0`;
 
 /** The second bytes of an encoded half: 0xA0 to 0xBF after 0xED. */
 const HALVES = Array.from({ length: 32 }, (_, at) => (0xa0 + at).toString(16));
 
-function hasHalf(name: string): string {
-  const bytes = `CAST(${quoted(name)} AS BLOB)`;
+/** A CASE, because SQLite looks at both sides of an AND. */
+function hasHalf(text: string): string {
+  const bytes = `CAST(${text} AS BLOB)`;
   const any = HALVES.map((second) => `instr(${bytes}, x'ed${second}') > 0`).join(" OR ");
-  return `(instr(${bytes}, x'ed') > 0 AND (${any}))`;
+  return `CASE WHEN instr(${bytes}, x'ed') > 0 THEN ${any} ELSE FALSE END`;
 }
 
 /** The texts of a table, as the file has them. */
@@ -56,8 +62,7 @@ const textsOf = (table: MovedTable) =>
 
 /** The condition that a text of a row has a NUL. */
 const nulIn = (name: "tasks" | "steps" | "deliveries") =>
-  textsOf(MOVED_TABLES[name]).map((column) => `coalesce(${hasNul(column, `${name}.`)}, FALSE)`)
-    .join(" OR ");
+  hasNul(joined(textsOf(MOVED_TABLES[name]), `${name}.`));
 
 /** A file that moves. */
 export class MovedFile implements Disposable {
@@ -65,6 +70,7 @@ export class MovedFile implements Disposable {
   /** Milliseconds since the epoch; of older records, those that nothing kept needs stay behind. */
   readonly #since: number | undefined;
   readonly #stays = new Map<string, boolean>();
+  readonly #odd = new Map<string, OddTexts>();
 
   constructor(path: string, since?: number) {
     this.#db = new Database(path, toRead(path));
@@ -85,41 +91,32 @@ export class MovedFile implements Disposable {
   /** The rows of a table as they are to be stored; not all of them are in memory. */
   *rows(name: string, table: MovedTable, node: string): Generator<Row> {
     const to: MovingTo = { node, staysBehind: (hash) => this.#staysBehind(hash) };
-    const { columns, from = {}, change = (row: Row) => row } = table;
-    const texts = columnsOf(table, "text");
+    const { columns, from = {}, change } = table;
+    const odd = this.#oddTexts(name, table).nul > 0 ? textsOf(table) : [];
     const selected = Object.keys({ ...columns, ...from }).map((column) =>
       column in from
         ? `${from[column]} AS ${quoted(column)}`
-        : texts.includes(column)
-        ? `CASE WHEN ${hasNul(column)} THEN CAST(${quoted(column)} AS BLOB)
-            ELSE ${quoted(column)} END AS ${quoted(column)}`
+        : odd.includes(column)
+        ? `CASE WHEN ${hasNul(quoted(column))} THEN ${asBytes(column)} ELSE ${
+          quoted(column)
+        } END AS ${quoted(column)}`
         : quoted(column)
     );
     const order = isNumbered(table) ? "ORDER BY rowid" : "";
     const sql = `SELECT ${selected.join(", ")} FROM ${name} ${this.#where(table)} ${order}`;
     for (const row of this.#db.each(sql)) {
-      for (const column of texts) {
+      for (const column of odd) {
         const value = row[column];
         if (value instanceof Uint8Array) row[column] = storable(new TextDecoder().decode(value));
       }
-      yield change(row, to);
+      yield change === undefined ? row : Object.assign(row, change(row, to));
     }
   }
 
   /** The texts that are stored differently, of each table that has some. */
   findOddTexts(): OddTexts[] {
-    return MOVED.flatMap(([name, table]) => {
-      const texts = textsOf(table);
-      const count = (has: (name: string) => string) =>
-        `sum(${texts.map((column) => has(column)).join(" OR ")})`;
-      const row = this.#db.get(
-        `SELECT ${count(hasNul)} AS nul, ${count(hasHalf)} AS halves FROM ${name} ${
-          this.#where(table)
-        }`,
-      ) ?? {};
-      const [nul, halves] = [Number(row["nul"] ?? 0), Number(row["halves"] ?? 0)];
-      return nul + halves === 0 ? [] : [{ table: name, nul, halves }];
-    });
+    return MOVED.map(([name, table]) => this.#oddTexts(name, table))
+      .filter(({ nul, halves }) => nul + halves > 0);
   }
 
   /**
@@ -161,6 +158,19 @@ export class MovedFile implements Disposable {
   #where({ latest }: Pick<MovedTable, "latest">): string {
     if (this.#since === undefined || latest === undefined) return "";
     return `WHERE ${latest.replaceAll(":since", String(this.#since))}`;
+  }
+
+  /** Looks through a table once. */
+  #oddTexts(name: string, table: MovedTable): OddTexts {
+    const known = this.#odd.get(name);
+    if (known !== undefined) return known;
+    const row = this.#db.get(
+      `SELECT sum(${hasNul("text")}) AS nul, sum(${hasHalf("text")}) AS halves
+       FROM (SELECT ${joined(textsOf(table))} AS text FROM ${name} ${this.#where(table)})`,
+    ) ?? {};
+    const odd = { table: name, nul: Number(row["nul"] ?? 0), halves: Number(row["halves"] ?? 0) };
+    this.#odd.set(name, odd);
+    return odd;
   }
 
   #staysBehind(hash: string): boolean {
