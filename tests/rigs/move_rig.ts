@@ -30,11 +30,14 @@ export interface MoveRig extends UpkeepRig {
   inTarget<T>(work: (db: Session) => Promise<T>): Promise<T>;
 }
 
-/** A data directory with a file, and an empty target. */
-export async function moveRig(tasks = 3): Promise<MoveRig> {
+/** A data directory, at `root` if that is given, and an empty target, at `url` if that is given. */
+export async function moveRig(
+  tasks = 3,
+  given: { readonly root?: string; readonly url?: string } = {},
+): Promise<MoveRig> {
   await using opening = new AsyncDisposableStack();
-  const rig = opening.use(await upkeepRig(tasks));
-  const { url } = opening.use(await createTestDatabase());
+  const rig = opening.use(await upkeepRig(tasks, given.root));
+  const url = given.url ?? opening.use(await createTestDatabase()).url;
   await Deno.mkdir(rig.dirs.logs, { recursive: true });
   const all = opening.move();
   const { dirs } = rig;

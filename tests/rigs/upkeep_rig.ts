@@ -26,10 +26,10 @@ export interface UpkeepRig extends AsyncDisposable {
   tasksOf(file: string): unknown[];
 }
 
-/** A data directory whose database holds a SecretStore and this many tasks. */
-export async function upkeepRig(tasks = 3): Promise<UpkeepRig> {
+/** A data directory, at `root` if that is given, whose database holds a SecretStore and some tasks. */
+export async function upkeepRig(tasks = 3, root?: string): Promise<UpkeepRig> {
   const temp = await tempDir();
-  const dirs = dataDirAt(`${temp.path}/data`);
+  const dirs = dataDirAt(root ?? `${temp.path}/data`);
   for (const path of [dirs.controlPlane, `${dirs.root}/secrets`, `${temp.path}/elsewhere`]) {
     await Deno.mkdir(path, { recursive: true, mode: 0o700 });
   }
