@@ -6,6 +6,7 @@
 
 import {
   deepStrictEqual as deepEqual,
+  doesNotMatch,
   match,
   ok,
   rejects,
@@ -14,8 +15,11 @@ import {
 import { AppError } from "../../src/base/errors.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { lockDataDir } from "../../src/base/lock.ts";
+import { openPostgresStore } from "../../src/store/postgres/open_store.ts";
 import { newKeyFile } from "../../src/secrets/keyring.ts";
 import { postgresTest } from "../helpers/postgres.ts";
+import { startPostgres } from "../helpers/postgres_server.ts";
+import { releasedData, writeReleased } from "../helpers/released_data.ts";
 import { type MoveRig, moveRig } from "../rigs/move_rig.ts";
 
 /** What the data directory and the target hold. */
@@ -109,6 +113,64 @@ postgresTest(
   { isLong: false },
 );
 
+postgresTest("a target that a daemon uses, and the one it has moved to, are refused", async () => {
+  await using rig = await moveRig(1);
+  const other = { url: rig.url, owner: { node: "other", run: "1" }, name: "two" };
+  {
+    await using _daemon = await openPostgresStore({ ...other, clock: systemClock });
+    await refused(rig, /is in use.*empty database/, [/nodes: 1 row/]);
+  }
+  await refused(rig, /is in use.*empty database/, [/nodes: 1 row/]); // it has stopped, and comes back
+  await rig.inTarget((db) => db.exec("DELETE FROM svc.nodes"));
+  await rig.move();
+  await rejects(rig.move(), /has its database in PostgreSQL already: ".*database\.url" names it/);
+  await using second = await moveRig(1, { url: rig.url });
+  await rejects(second.move(), /is in use/);
+}, { isLong: false });
+
+postgresTest("a file of an earlier release is refused, and stays as it is", async () => {
+  for (const release of releasedData("file")) {
+    await using rig = await moveRig(0);
+    for (const suffix of ["-wal", "-shm", ""]) {
+      await Deno.remove(rig.dirs.database + suffix).catch(() => {});
+    }
+    await writeReleased(release, rig.dirs);
+    await refused(
+      rig,
+      new RegExp(
+        `schema of an earlier svc \\(${release.version}, .*start this version's daemon once`,
+      ),
+    );
+  }
+}, { isLong: false });
+
+postgresTest("a password that is wrong is not shown", async () => {
+  await using server = await startPostgres();
+  await server.sql((db) => db.exec("CREATE ROLE anna LOGIN PASSWORD 'right'"));
+  await server.shell(`printf '%s\\n' 'local all all trust' \\
+    'host all anna 127.0.0.1/32 scram-sha-256' >pg_hba.conf`);
+  await server.sql((db) => db.exec("SELECT pg_reload_conf()"));
+  const url = `postgres://anna@127.0.0.1:${server.port}/postgres`;
+  await using rig = await moveRig(1, { url });
+  const passwords = `${rig.elsewhere}/passwords`;
+  await Deno.writeTextFile(passwords, "*:*:*:anna:mistyped\n", { mode: 0o600 });
+  Deno.env.set("MOVE_TEST_PGPASSFILE", passwords);
+  using _env = { [Symbol.dispose]: () => Deno.env.delete("MOVE_TEST_PGPASSFILE") };
+  for (
+    const [to, says] of [
+      [url, /refuses the password of user "anna"/],
+      [url.replace("anna", "anna:mistyped"), /holds a password, and other users/],
+    ] as const
+  ) {
+    await rejects(rig.move({ url: to }), (error: unknown) => {
+      ok(error instanceof AppError, String(error));
+      match(error.message, says);
+      doesNotMatch(Deno.inspect(error), /mistyped/);
+      return true;
+    });
+  }
+});
+
 postgresTest("a user who may not make the schema is told so", async () => {
   await using rig = await moveRig(1);
   const role = `move_${crypto.randomUUID().replaceAll("-", "")}`;
@@ -121,8 +183,22 @@ postgresTest("a user who may not make the schema is told so", async () => {
   url.username = role;
   try {
     const before = await state(rig);
-    await rejects(rig.move({ url: url.href }), /right|may not|CREATE|grant/i);
+    await rejects(rig.move({ url: url.href }), /may not .*'GRANT CREATE ON DATABASE/);
     deepEqual(await state(rig), before);
+    await using other = await moveRig(0); // with a schema, of another user
+    const theirs = new URL(other.url);
+    theirs.username = role;
+    await other.inTarget((db) =>
+      db.exec(
+        `GRANT USAGE ON SCHEMA svc, svc_jobs TO ${role};
+         GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA svc, svc_jobs TO ${role}`,
+      )
+    );
+    await rejects(
+      other.move({ url: theirs.href }),
+      /may not do that in .*: give the address of the owner.* nothing was changed/,
+    );
+    await other.inTarget((db) => db.exec(`DROP OWNED BY ${role}`));
   } finally {
     await rig.inTarget((db) => db.exec(`DROP ROLE ${role}`));
   }
