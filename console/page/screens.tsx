@@ -7,7 +7,6 @@
 import type { ComponentChildren } from "preact";
 import type { PageName } from "../../src/console/pages.ts";
 import { DEFAULT_PROJECT } from "./data/triggers.ts";
-import { AuditPage } from "./pages/audit.tsx";
 import { ConnectionsPage } from "./pages/connections.tsx";
 import { DeliveriesPage } from "./pages/deliveries.tsx";
 import { DeliveryPage } from "./pages/delivery.tsx";
@@ -30,6 +29,7 @@ const ApprovalPage = lazy(async () => (await import("./pages/approvals.tsx")).Ap
 const MessagePage = lazy(async () => (await import("./pages/message.tsx")).MessagePage);
 const ThreadPage = lazy(async () => (await import("./pages/thread.tsx")).ThreadPage);
 const ThreadsPage = lazy(async () => (await import("./pages/threads.tsx")).ThreadsPage);
+const AuditPage = lazy(async () => (await import("./pages/audit.tsx")).AuditPage);
 const LogPage = lazy(async () => (await import("./pages/log.tsx")).LogPage);
 
 interface Screen {

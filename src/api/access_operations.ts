@@ -24,7 +24,7 @@ export interface CreatedToken {
   readonly expires_at: string;
 }
 
-/** The operations on tokens and the audit, by name. */
+/** The operations on tokens, logins and the audit, by name. */
 export const ACCESS_OPERATIONS = {
   "token.create": defineOperation({
     summary: "Creates a token",
@@ -43,6 +43,12 @@ export const ACCESS_OPERATIONS = {
     input: { id: reference("token") },
     output: json<{ readonly id: string }>(),
     role: "admin",
+  }),
+  "person.login": defineOperation({
+    summary: "Says whom a gateway logs in, and records the login",
+    input: {},
+    output: json<{ readonly person: string }>(),
+    role: "read_only",
   }),
   "audit.verify": defineOperation({
     summary: "Reports whether audit rows were changed or removed",

@@ -186,6 +186,12 @@ export const QUERY = {
     Type.String({ description: "Only source events of this thread, by the platform's id" }),
   ),
   task: Type.Optional(Type.String({ description: "Only messages of the outbox about this task" })),
+  caller: Type.Optional(
+    Type.String({
+      description: "Only rows of the control audit of this caller: the name of a Person, " +
+        "`token NAME`, `socket`",
+    }),
+  ),
   selector: Type.Optional(
     Type.String({ description: "Only resources with these labels, `k=v,k2=v2`" }),
   ),

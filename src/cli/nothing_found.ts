@@ -60,6 +60,7 @@ const FILTERS = [
   "retry_of",
   "session",
   "thread",
+  "caller",
 ] as const;
 
 /** One or two sentences in place of an empty list. */

@@ -165,17 +165,17 @@ async function personOf(
   client: Client,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const asked = { name: "status", body: "{}", by: "console", person: identity } as const;
+  const asked = { name: "person.login", body: "{}", by: "console", person: identity } as const;
   const answer = await client.forward(asked, signal);
   if (answer.status === 401) {
     await answer.body?.cancel();
     return undefined;
   }
-  const { caller, detail } = await answer.json() as {
-    readonly caller?: { readonly name?: unknown };
+  const { person, detail } = await answer.json() as {
+    readonly person?: unknown;
     readonly detail?: string;
   };
-  if (answer.ok && typeof caller?.name === "string") return caller.name;
+  if (answer.ok && typeof person === "string") return person;
   throw new AppError("unreachable", "The daemon does not say who you are: tell its admin", {
     reason: detail ?? `HTTP ${answer.status}`,
   });

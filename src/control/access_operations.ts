@@ -1,11 +1,12 @@
 /**
- * The handlers of the operations on tokens and on the audit.
+ * The handlers of the operations on tokens, on logins and on the audit.
  *
  * @module
  */
 
 import type { ACCESS_OPERATIONS } from "../api/access_operations.ts";
 import type { Clock } from "../base/clock.ts";
+import { AppError } from "../base/errors.ts";
 import { defined } from "../base/defined.ts";
 import type { NewId } from "../base/ids.ts";
 import { keepToken, newToken, revokeToken } from "../auth/tokens.ts";
@@ -36,6 +37,15 @@ export function accessHandlers(
     async "token.revoke"({ id }, caller) {
       const audited = { operation: "token.revoke", targets: [id], caller };
       return { id: (await host.audited(audited, () => revokeToken(id, host))).id };
+    },
+    async "person.login"(_input, caller) {
+      const { person, viaGateway } = caller;
+      if (person === undefined || viaGateway !== true) {
+        throw new AppError("forbidden", "Only a gateway logs people in");
+      }
+      const targets = [`person/${person}`];
+      const audited = { operation: "person.login", targets, caller };
+      return await host.audited(audited, () => Promise.resolve({ person }));
     },
     "audit.verify": () => host.store.verifyAudit(),
   };

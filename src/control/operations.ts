@@ -37,6 +37,7 @@ import { commitChecks } from "./outputs/commit_checks.ts";
 import { type MayHost, taskMay } from "./outputs/task_may.ts";
 import { explainingTasks } from "./records/explained_tasks.ts";
 import { explainingWaits } from "./records/explained_waits.ts";
+import { recordingPersons } from "./records/person_changes.ts";
 import { recordType } from "./records/records.ts";
 import { resolveId } from "./records/resolve.ts";
 import { status, type StatusHost } from "./records/status.ts";
@@ -103,7 +104,7 @@ export function controlOperations(
   const watches = new Watches(host);
   const subjects = new SubjectWatch(host, watches);
   return {
-    handlers: {
+    handlers: recordingPersons({
       "status": (_input, caller) => status(caller, host),
       "stats": async (input) => await stats(input, host),
       "apply": (input, caller) => apply(input, caller, host),
@@ -141,7 +142,7 @@ export function controlOperations(
       ...agentHandlers(host),
       ...upkeepHandlers(host),
       ...doctorHandlers(host),
-    },
+    }, host),
     resolve: async (record, given) => {
       if (record === "delivery") await host.rejections.flush(); // "latest" may be a refusal
       return await resolveId(recordType(record), given, host);

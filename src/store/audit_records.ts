@@ -99,6 +99,12 @@ export interface ControlEvent {
   readonly finishedAt?: number;
 }
 
+/** Filter of a list of operations. */
+export interface ControlQuery extends ListQuery {
+  /** Only those of this caller. */
+  readonly caller?: string;
+}
+
 /** The result of a recorded operation. */
 export interface ControlEnd {
   readonly result: "done" | "failed";

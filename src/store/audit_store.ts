@@ -12,9 +12,9 @@ import type {
   AuditVerdict,
   ControlEnd,
   ControlEvent,
+  ControlQuery,
   ControlToken,
 } from "./audit_records.ts";
-import type { ListQuery } from "./list_query.ts";
 
 /** Records what plugins do. Rows form a hash chain, in which a change or a gap shows. */
 export interface AuditRecorder {
@@ -55,7 +55,7 @@ export interface ControlAuditStore {
   /** Stores the end of an operation; has no effect on one that is not `started`. */
   finishControl(id: string, end: ControlEnd): Promise<void>;
   /** Newest first. */
-  listControl(query: ListQuery): Promise<ControlEvent[]>;
+  listControl(query: ControlQuery): Promise<ControlEvent[]>;
 }
 
 /** Bearer tokens of the control plane, found by the hash of their text. */

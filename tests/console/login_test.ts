@@ -94,7 +94,7 @@ function askedWay(
 const KNOWN = ["oidc:https://id.example#ada", "header:ada"];
 const knowsAda = ({ headers }: DaemonCall): Response => {
   const identity = decodeURIComponent(headers.get("svc-person") ?? "");
-  if (KNOWN.includes(identity)) return Response.json({ caller: { name: "ada", role: "operator" } });
+  if (KNOWN.includes(identity)) return Response.json({ person: "ada" });
   const type = { "content-type": "application/problem+json" };
   return Response.json({ code: "unauthorized", detail: "No Person" }, {
     status: 401,
@@ -207,7 +207,7 @@ Deno.test("who is no Person sees the line to add and nothing else, and gets no t
   deepEqual([answer.status, headOf(answer, "location")], [403, undefined]);
   ok(!answer.body.includes("<script>"), answer.body);
   match(answer.body, /is: \[&quot;header:x\\&quot;&gt;&lt;script&gt;alert\(1\)/);
-  deepEqual(rig.calls.map(({ path }) => path), ["/v1/status"]);
+  deepEqual(rig.calls.map(({ path }) => path), ["/v1/person.login"]);
 });
 
 Deno.test("what a way refuses is a page that says so, without its reason", async () => {

@@ -20,6 +20,7 @@ import { connect } from "../../src/api/client.ts";
 import { type OperationName, OPERATIONS } from "../../src/api/operations.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { OUTPUT_OF } from "../../src/control/outputs/audited_outputs.ts";
+import { RECORDED_OF_PERSONS } from "../../src/control/records/person_changes.ts";
 import { DEFAULT_OUTPUTS } from "../../src/resources/may.ts";
 import { filesBelow } from "../helpers/files.ts";
 import { known } from "../helpers/known_secrets.ts";
@@ -142,9 +143,13 @@ const AUDITED_ELSEWHERE = {
   "task.continue": "tests/control/task_continue_test.ts",
   "conversation.bind": "tests/control/conversations_test.ts",
   "approval.answer": "tests/e2e/approval_test.ts",
+  "person.login": "tests/control/person_changes_test.ts",
 } satisfies Partial<Record<OperationName, string>>;
 
 type AuditedName = keyof typeof AUDITED | keyof typeof AUDITED_ELSEWHERE;
+
+/** Recorded of Persons alone: `svc get` shows what became of it. */
+const OF_PERSONS = "svc get shows what it did";
 
 /** Why the other operations are not audited; a new operation does not compile without a line. */
 const NOT_AUDITED: Readonly<Record<Exclude<OperationName, AuditedName>, string>> = {
@@ -176,37 +181,37 @@ const NOT_AUDITED: Readonly<Record<Exclude<OperationName, AuditedName>, string>>
   "doctor": "changes nothing",
   "db.check": "changes nothing",
   "db.usage": "changes nothing",
-  "secret.rotate": "svc get shows what it did",
-  "secret.remove": "svc get shows what it did",
-  "task.cancel": "svc get shows what it did",
-  "task.cancel.matching": "svc get shows what it did",
-  "task.retry": "svc get shows what it did",
-  "task.retry.matching": "svc get shows what it did",
-  "task.inbox.send": "svc get shows what it did",
-  "task.workspace.clean": "svc task workspace shows what it did",
-  "delivery.redeliver": "svc get shows what it did",
-  "trigger.fire": "svc get shows what it did",
-  "trigger.suspend": "svc get shows what it did",
-  "trigger.resume": "svc get shows what it did",
-  "source.replay": "svc get shows what it did",
-  "source.bind": "svc get shows what it did",
-  "slack.reply": "svc get shows what it did",
+  "secret.rotate": OF_PERSONS,
+  "secret.remove": OF_PERSONS,
+  "task.cancel": OF_PERSONS,
+  "task.cancel.matching": OF_PERSONS,
+  "task.retry": OF_PERSONS,
+  "task.retry.matching": OF_PERSONS,
+  "task.inbox.send": OF_PERSONS,
+  "task.workspace.clean": OF_PERSONS,
+  "delivery.redeliver": OF_PERSONS,
+  "trigger.fire": OF_PERSONS,
+  "trigger.suspend": OF_PERSONS,
+  "trigger.resume": OF_PERSONS,
+  "source.replay": OF_PERSONS,
+  "source.bind": OF_PERSONS,
+  "slack.reply": OF_PERSONS,
   "github.checks": "changes nothing",
   "gitlab.checks": "changes nothing",
   "github.may": "changes nothing",
   "gitlab.may": "changes nothing",
-  "github.comment": "svc get shows what it did",
-  "gitlab.comment": "svc get shows what it did",
-  "github.status": "svc get shows what it did",
-  "gitlab.status": "svc get shows what it did",
-  "github.react": "svc get shows what it did",
-  "gitlab.react": "svc get shows what it did",
-  "line.push": "svc get shows what it did",
+  "github.comment": OF_PERSONS,
+  "gitlab.comment": OF_PERSONS,
+  "github.status": OF_PERSONS,
+  "gitlab.status": OF_PERSONS,
+  "github.react": OF_PERSONS,
+  "gitlab.react": OF_PERSONS,
+  "line.push": OF_PERSONS,
   "outbox.diff": "changes nothing",
-  "outbox.retry": "svc get shows what it did",
-  "outbox.drop": "svc get shows what it did",
-  "notification.test": "svc get shows what it did",
-  "connection.repair": "svc get shows what it did",
+  "outbox.retry": OF_PERSONS,
+  "outbox.drop": OF_PERSONS,
+  "notification.test": OF_PERSONS,
+  "connection.repair": OF_PERSONS,
   "db.vacuum": "changes no content",
 };
 
@@ -226,6 +231,8 @@ Deno.test("those operations are audited that are listed so", () => {
     [...listed, ...Object.keys(NOT_AUDITED)].toSorted(),
     Object.keys(OPERATIONS).toSorted(),
   );
+  const ofPersons = Object.entries(NOT_AUDITED).filter(([, why]) => why === OF_PERSONS);
+  deepEqual(ofPersons.map(([name]) => name).toSorted(), [...RECORDED_OF_PERSONS].toSorted());
 });
 
 type Row = Record<string, unknown>;

@@ -123,6 +123,8 @@ Deno.test("a filter is refused where it means nothing, by the name of its flag",
     ["task", { selector: "a=b" }, "--selector is for resources"],
     ["audit", { delivery: "x" }, "--delivery is for tasks"],
     ["binding", { thread: "x" }, "--thread is for source-events"],
+    ["audit", { caller: "x" }, "--caller is for control-audits"],
+    ["task", { caller: "x" }, "--caller is for control-audits"],
   ];
   for (const [what, input, message] of refused) {
     await rejects(get(store, what, input), { code: "usage", message }, String(message));

@@ -100,7 +100,7 @@ export async function consoleRig(options: RigOptions = {}): Promise<ConsoleRig> 
       const { headers, url, signal } = request;
       const input = await request.json();
       const call = { path: new URL(url).pathname, headers, input, signal };
-      if (loggingIn !== undefined) return Response.json({ caller: { name: loggingIn } });
+      if (loggingIn !== undefined) return Response.json({ person: loggingIn });
       calls.push(call);
       return await daemon(call);
     },

@@ -13,6 +13,7 @@ import { call, type Refusal } from "../data/api.ts";
 import { useRecords } from "../data/records.ts";
 import { session } from "../data/session.ts";
 import { Action } from "../parts/action.tsx";
+import { By } from "../parts/by.tsx";
 import { Chip } from "../parts/chip.tsx";
 import { Command } from "../parts/command.tsx";
 import { isCutHere, PatchText } from "../parts/diff.tsx";
@@ -167,8 +168,8 @@ function Shown({ approval, answered }: {
         <ul aria-label="Answers">
           {answers.map((one, index) => (
             <li key={index}>
-              <Text value={`${one.by}: ${one.answer}`} cell /> <Ago at={one.at} />{" "}
-              <Text value={one.comment} cell />
+              <By called={one.by} person={one.person ?? undefined} />: {one.answer}{" "}
+              <Ago at={one.at} /> <Text value={one.comment} cell />
             </li>
           ))}
         </ul>

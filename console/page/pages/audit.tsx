@@ -7,6 +7,7 @@
 import type { AuditRecord, ControlAuditRecord } from "../../../src/api/records.ts";
 import { shortDuration } from "../../../src/base/duration.ts";
 import { useAnswer } from "../data/answer.ts";
+import { By } from "../parts/by.tsx";
 import { Button } from "../parts/button.tsx";
 import { Chip, wordOf } from "../parts/chip.tsx";
 import { Command } from "../parts/command.tsx";
@@ -42,7 +43,7 @@ const PLUGIN_FIELDS: readonly FilterField[] = [
   },
   TIME_RANGE,
 ];
-const CONTROL_FIELDS: readonly FilterField[] = [TIME_RANGE];
+const CONTROL_FIELDS: readonly FilterField[] = [{ name: "caller", label: "By" }, TIME_RANGE];
 
 /** The two audits: the part of the address after `audit`, and the name. */
 type Which = "plugins" | "control";
@@ -177,7 +178,7 @@ const CONTROL_COLUMNS: readonly Column<ControlAuditRecord>[] = [
     header: "By",
     narrow: "text",
     cell: ({ caller, client }) => (
-      <Text value={client === null ? caller : `${caller} (${client})`} cell />
+      <By called={client === null ? caller : `${caller} (${client})`} person={caller} />
     ),
   },
 ];
@@ -190,8 +191,8 @@ function ControlRows() {
       records={records}
       fields={CONTROL_FIELDS}
       command={`svc get control-audits${filters.flags}`}
-      empty={"No row matches. This audit holds secrets that were shown, admin-only operations, " +
-        "changes by bulk operations, and refusals."}
+      empty={"No row matches. This audit holds logins and changes of Persons, and of everybody " +
+        "secrets that were shown, admin-only operations, and refusals."}
       label="Control-plane operations, newest first"
       columns={CONTROL_COLUMNS}
       id={({ id }) => id}

@@ -11,6 +11,7 @@ import { type Answer, useAnswer } from "../data/answer.ts";
 import { stream } from "../data/api.ts";
 import { titleOf } from "../data/deliveries.ts";
 import { Action } from "../parts/action.tsx";
+import { By } from "../parts/by.tsx";
 import { Chip } from "../parts/chip.tsx";
 import { Command } from "../parts/command.tsx";
 import { Facts } from "../parts/facts.tsx";
@@ -173,8 +174,9 @@ function whyNotAgain(outcome: string, via: string, isKept: boolean): string | un
 }
 
 function factsOf({ delivery, authentication, source_event_id }: Explanation) {
-  const { received_at, remote, status, source, duration_ms, body_bytes } = delivery;
+  const { received_at, remote, status, source, duration_ms, body_bytes, by } = delivery;
   return {
+    "Asked for by": by && <By called={by} />,
     "Arrived": (
       <>
         <Ago at={received_at} />

@@ -15,6 +15,7 @@ import { useLatest } from "../data/live.ts";
 import type { Message } from "../data/messages.ts";
 import { useRecords } from "../data/records.ts";
 import { Action } from "../parts/action.tsx";
+import { By } from "../parts/by.tsx";
 import { Chip } from "../parts/chip.tsx";
 import { Command } from "../parts/command.tsx";
 import { Facts } from "../parts/facts.tsx";
@@ -319,6 +320,8 @@ function About({ task }: { readonly task: TaskRecord }) {
       </Link>
     );
   const directory = useDirectory(task);
+  // The reason in words begins with who it was.
+  const [, canceller] = /^cancelled by (.+?)(?:: |$)/.exec(task.cancel_reason ?? "") ?? [];
   return (
     <Facts
       of={{
@@ -328,7 +331,8 @@ function About({ task }: { readonly task: TaskRecord }) {
           : <Link to={["trigger", task.project, task.trigger]}>{task.trigger}</Link>,
         "Delivery": linked("delivery", task.delivery_id),
         "Retry of": linked("task", task.retry_of),
-        "Retried by": task.retried_by,
+        "Retried by": task.retried_by && <By called={task.retried_by} />,
+        "Cancelled by": canceller && <By called={canceller} />,
         "Conversation": task.conversation === undefined
           ? undefined
           : <Text value={task.conversation} cell />,

@@ -86,6 +86,10 @@ const OPTIONS = [
     help: "only messages of the outbox about this task",
     complete: "task",
   },
+  {
+    flags: "--caller <name>",
+    help: "only rows of the control-audit of this person, or of another caller: socket, 'token ci'",
+  },
   { flags: "--thread <id>", help: "only source-events of this thread, by the platform's id" },
   {
     flags: "-w, --watch",
@@ -127,6 +131,7 @@ export const command: Command = defineCommand({
     "svc get deliveries --trigger github-push --outcome rejected --since 1d",
     "svc get deliveries --reason signature --status 401 --since 7d",
     "svc get deliveries --unknown",
+    "svc get control-audit --caller ada --since 7d",
     "svc get budgets",
   ],
   async run(context) {
@@ -252,6 +257,7 @@ const TEXTS = [
   "session",
   "thread",
   "task",
+  "caller",
 ] as const;
 
 function toInput({ what, name }: Selection, context: Context<typeof OPTIONS>): GetInput {

@@ -115,7 +115,11 @@ export async function answerApproval(
       `task/${taskId}.${step} ${answer} ${shortDigest(digest)}${sealed} ${surface}` +
       (forced === undefined ? "" : " forced"),
     ],
-    caller: given.caller ?? { name: by.called, role, ...defined({ person }) },
+    // A Person has one name in the audit, wherever it answers.
+    caller: given.caller ??
+      (person === undefined
+        ? { name: by.called, role }
+        : { name: person, person, client: surface, role }),
   });
   try {
     const result = await storeAnswer(given, question, host);

@@ -31,6 +31,7 @@ const SAME = [
   "session",
   "thread",
   "task",
+  "caller",
 ] as const;
 
 /**

@@ -67,7 +67,7 @@ export interface RecordType<Row, Name extends RecordName = RecordName, Part = Re
 export type RecordFilter =
   | ("trigger" | "outcome" | "state" | "workflow" | "before" | "after" | "until")
   | ("reason" | "status" | "remote" | "key" | "min_duration_ms")
-  | ("delivery" | "parent" | "retry_of" | "session" | "thread" | "task");
+  | ("delivery" | "parent" | "retry_of" | "session" | "thread" | "task" | "caller");
 
 /** Which records to list; the possible outcomes and states depend on the type. */
 export interface RecordQuery
@@ -81,4 +81,6 @@ export interface RecordQuery
   readonly state?: string;
   /** Only messages about this task. */
   readonly task?: string;
+  /** Only what this caller did. */
+  readonly caller?: string;
 }

@@ -79,7 +79,7 @@ const RECORDS: { readonly [Name in RecordName]: RecordType<unknown, Name> } = {
     id: (event) => event.id,
     view: controlView,
     columns: controlColumns,
-    filters: ["before", "after", "until"],
+    filters: ["caller", "before", "after", "until"],
   }),
   "node": eraseRow(NODES),
   "wait": eraseRow(WAITS),
@@ -182,6 +182,7 @@ const FILTERS: readonly RecordFilter[] = [
   "session",
   "thread",
   "task",
+  "caller",
 ];
 
 /**

@@ -126,10 +126,11 @@ export async function apply(
       ...pruned.map((resource) => toOutcome({ resource, action: "pruned" })),
     ];
     if (!request.dry_run) {
-      const persons = puts.map(({ resource }) => resource).filter(({ kind }) =>
-        kind === PERSON_KIND
+      // Of a Person everything counts that it changes; of nobody in particular, who may answer and act.
+      const named = [...puts.map(({ resource }) => resource), ...pruned].filter(({ kind }) =>
+        caller.person !== undefined || kind === PERSON_KIND
       );
-      const targets = [...persons.map(displayName), ...stepsLeaving(catalog, proposed)];
+      const targets = [...named.map(displayName), ...stepsLeaving(catalog, proposed)];
       const what = { operation: "apply", targets, caller };
       await host.audited(what, () => commit([...puts, ...deletes]));
       const failures = await runHooks(changes, host);

@@ -57,7 +57,9 @@ export function remove(
     };
     if (input.dry_run === true) return { ...result, hook_failures: [] };
     const crds = unused.map(({ kind }) => host.catalog.kinds.crd(kind));
-    const targets = unused.filter(({ kind }) => AUDITED.includes(kind)).map(displayName);
+    const targets = unused
+      .filter(({ kind }) => caller.person !== undefined || AUDITED.includes(kind))
+      .map(displayName);
     await host.audited(
       { operation: "delete", targets, caller },
       () => commit(keys.map((key) => ({ op: "delete", key }))),
@@ -73,7 +75,7 @@ export function remove(
   });
 }
 
-/** Kinds whose deletion is recorded. */
+/** Kinds whose deletion is recorded, also where nobody in particular deletes them. */
 const AUDITED: readonly string[] = [CRD_KIND, PERSON_KIND];
 
 interface Decision {

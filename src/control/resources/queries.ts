@@ -48,6 +48,7 @@ import {
   type ConnectionViewHost,
   knownConnections,
 } from "./connection_view.ts";
+import { lastSeen, seenColumns, seenStatus } from "./person_view.ts";
 import { projectColumns, projectStatus, projectUses } from "./project_view.ts";
 import type { ResourceWriter } from "./resource_writer.ts";
 import { projectColumn, resourceView, table } from "../records/views.ts";
@@ -95,6 +96,7 @@ export async function get(input: GetInput, host: QueryHost): Promise<Listing> {
   const known = await knownConnections(shown, host);
   const uses = await agentUses(shown, host);
   const rooms = await projectUses(shown, host);
+  const seen = await lastSeen(shown, host);
   const columns: Column<Resource>[] = [
     { header: "NAME", fit: "name", cell: (resource) => resource.name },
     ...kind.columns,
@@ -102,6 +104,7 @@ export async function get(input: GetInput, host: QueryHost): Promise<Listing> {
     ...connectionColumns(kind.kind, known, now),
     ...agentColumns(kind.kind, uses, now),
     ...projectColumns(rooms),
+    ...seenColumns(kind.kind, seen, now),
     { header: "AGE", cell: (resource) => shortDuration(now - resource.createdAt) },
     ...(kind.global ? [] : [projectColumn((resource: Resource) => resource.project)]),
   ];
@@ -113,6 +116,7 @@ export async function get(input: GetInput, host: QueryHost): Promise<Listing> {
           ...connectionStatus(resource, known),
           ...agentStatus(resource, uses),
           ...projectStatus(resource, rooms),
+          ...seenStatus(resource, seen),
           ...suspendedStatus(resource),
         },
       })
@@ -164,6 +168,7 @@ export async function describe(
     ...connectionStatus(resource, known),
     ...agentStatus(resource, await agentUses([resource], host)),
     ...projectStatus(resource, await projectUses([resource], host)),
+    ...seenStatus(resource, await lastSeen([resource], host)),
     ...suspendedStatus(resource),
     ...useStatus(resource, host.catalog),
     ...wayStatus(resource, host.catalog),

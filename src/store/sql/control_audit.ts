@@ -6,8 +6,7 @@
  */
 
 import { rfc3339 } from "../../base/clock.ts";
-import type { ControlEnd, ControlEvent } from "../audit_records.ts";
-import type { ListQuery } from "../list_query.ts";
+import type { ControlEnd, ControlEvent, ControlQuery } from "../audit_records.ts";
 import { storable, text } from "./columns.ts";
 import { insertion, ordered, textRange, where } from "./queries.ts";
 import type { Row } from "./row.ts";
@@ -56,8 +55,11 @@ async function removeSurplus(
 }
 
 /** Operations, in the order of the list. */
-export async function listControl(db: SqlSession, query: ListQuery): Promise<ControlEvent[]> {
-  const { clause, values } = where(textRange(query, "created_at"));
+export async function listControl(db: SqlSession, query: ControlQuery): Promise<ControlEvent[]> {
+  const { clause, values } = where({
+    "caller = ?": query.caller,
+    ...textRange(query, "created_at"),
+  });
   const rows = await db.all(
     `SELECT * FROM control_audit ${clause} ${ordered(query)} LIMIT ?`,
     ...values,

@@ -103,6 +103,14 @@ eachStore("traces of the control plane come back newest first, from a time on", 
   for (const n of [1, 2, 3]) await store.recordControl(trace(n));
   deepEqual(await store.listControl({ limit: 2 }), [trace(3), trace(2)]);
   deepEqual(await store.listControl({ limit: 9, since: 3 }), [trace(3)]);
+  await store.recordControl(trace(4, { caller: "ada" }));
+  await store.recordControl(trace(5, { caller: "adam" }));
+  deepEqual(await store.listControl({ limit: 9, caller: "ada" }), [trace(4, { caller: "ada" })]);
+  deepEqual(await store.listControl({ limit: 1, caller: "socket" }), [trace(3)]);
+  deepEqual(await store.listControl({ limit: 9, caller: "socket", since: 2 }), [
+    trace(3),
+    trace(2),
+  ]);
 });
 
 eachStore("an operation has one end, and one that was refused has none", async (store) => {

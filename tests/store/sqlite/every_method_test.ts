@@ -432,7 +432,7 @@ const CALLS: Calls = {
       reason: "",
     }),
   finishControl: (run, db) => run(db, AUDIT.id, { result: "done", reason: "", finishedAt: 5 }),
-  listControl: (run, db) => run(db, { limit: 5, since: 5 }),
+  listControl: (run, db) => run(db, { limit: 5, since: 5, caller: "ada" }),
   createToken: (run, db) => run(db, TOKEN, "hash"),
   findToken: (run, db) => run(db, "hash"),
   listTokens: (run, db) => run(db),

@@ -8,8 +8,10 @@ import { useSignal } from "@preact/signals";
 import { AGENT_OUTPUTS, agentFacts, agentNames } from "../../../../src/api/agent_words.ts";
 import type { TaskRecord } from "../../../../src/api/records.ts";
 import { shortDuration } from "../../../../src/base/duration.ts";
+import { By } from "../../parts/by.tsx";
 import { Chip } from "../../parts/chip.tsx";
 import { Facts } from "../../parts/facts.tsx";
+import { Link } from "../../parts/link.tsx";
 import { Text, TextBlock } from "../../parts/text.tsx";
 import { Ago, Took } from "../../parts/time.tsx";
 import { SessionTasks } from "./chain.tsx";
@@ -61,7 +63,7 @@ export function StepPanel({ task, step }: { readonly task: TaskRecord; readonly 
           </div>
         )}
         <div>
-          <Facts of={factsOf(step)} />
+          <Facts of={{ ...factsOf(step), ...answersOf(step, task.id) }} />
           <Outputs
             steps={[step]}
             label={`Outputs of ${id}`}
@@ -81,6 +83,16 @@ export function StepPanel({ task, step }: { readonly task: TaskRecord; readonly 
       <RetryAction task={task} from={id} isFailed={state === "failed"} />
     </section>
   );
+}
+
+/** Where the answers to an approval that is over are. */
+function answersOf({ id, state, record, plan }: Step, task: string) {
+  const { by } = record?.outputs ?? {};
+  if (plan?.kind !== "approval" || state === "waiting" || typeof by !== "string") return {};
+  return {
+    "Answered by": by === "" ? undefined : <By called={by} />,
+    "Approval": <Link to={["approvals", task, id]}>the question and its answers</Link>,
+  };
 }
 
 function factsOf({ record, plan, needs }: Step): Parameters<typeof Facts>[0]["of"] {

@@ -227,6 +227,8 @@ const MIGRATIONS = [
   -- Decided questions that were asked where comments answer them: late comments are told.
   CREATE INDEX waits_decided ON waits (over_at, project, event_trigger, digest)
     WHERE state = 'over' AND kind = 'approval' AND event_trigger IS NOT NULL;
+  -- What one person did, newest first.
+  CREATE INDEX control_audit_by_caller ON control_audit (caller, id);
   `,
 ] as const;
 
