@@ -16,18 +16,21 @@ import { Link } from "./parts/link.tsx";
 import { tabTitle } from "./parts/title.tsx";
 import { go, href, path, query } from "./route.ts";
 import { NAVIGATION, screenOf } from "./screens.tsx";
-import { openSession, session } from "./data/session.ts";
+import { logOut, openSession, session } from "./data/session.ts";
 import { status } from "./data/status.ts";
 
 function App() {
   const opened = session.value;
   if (opened === "opening") return <p class="center">…</p>;
-  if (opened === "none" || opened === "ended") return <NoSession ended={opened === "ended"} />;
+  if (typeof opened === "string") return <NoSession why={opened} />;
   return <Frame />;
 }
 
-function NoSession({ ended }: { readonly ended: boolean }) {
-  if (hasLogin.value) return <LoggedOut ended={ended} />;
+type Why = "none" | "ended" | "out";
+
+function NoSession({ why }: { readonly why: Why }) {
+  if (hasLogin.value) return <LoggedOut why={why} />;
+  const ended = why === "ended";
   return (
     <main class="center">
       <h1>{ended ? "This console has ended" : "This page needs a link"}</h1>
@@ -42,15 +45,20 @@ function NoSession({ ended }: { readonly ended: boolean }) {
   );
 }
 
-function LoggedOut({ ended }: { readonly ended: boolean }) {
+/** What somebody reads who is not logged in, by the way it came to that. */
+const OUT: Readonly<Record<Why, string>> = {
+  none: "This login is over: it opens the console once, within a minute, in the browser that " +
+    "logged in.",
+  ended: "Your login is over, or an admin has changed who you are here.",
+  out: "So are the other tabs of this browser. Your login provider may still know you: where " +
+    "others use this computer, log out there as well.",
+};
+
+function LoggedOut({ why }: { readonly why: Why }) {
   return (
     <main class="center">
-      <h1>{ended ? "You are logged out" : "You are not logged in"}</h1>
-      <p>
-        {ended
-          ? "Your login is over, or an admin has changed who you are here."
-          : "This login is over: it opens the console once, within a minute, in the browser that logged in."}
-      </p>
+      <h1>{why === "none" ? "You are not logged in" : "You are logged out"}</h1>
+      <p>{OUT[why]}</p>
       <p>
         <button type="button" onClick={logIn}>Log in again</button>
       </p>
@@ -153,6 +161,7 @@ function Frame() {
           <Search input={search} />
         </div>
         <Connection />
+        <Who />
       </header>
       <Pauses />
       <Faults />
@@ -216,6 +225,34 @@ function Connection() {
     <span class={good ? "connection" : "connection lost"} role="status">
       {good ? "●" : "○"} {text}
     </span>
+  );
+}
+
+/** Who is logged in, and the way out; nothing in the console of one person. */
+function Who() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const opened = session.value;
+  if (typeof opened !== "object" || opened.person === undefined) return null;
+  const { name, role } = status.value?.caller ?? { name: opened.person, role: null };
+  return (
+    <>
+      <button type="button" class="who" title={name} onClick={() => dialog.current?.showModal()}>
+        {name}
+      </button>
+      <dialog ref={dialog} aria-label="Your login">
+        <p>
+          You are logged in as {name}
+          {role === null ? "" : `, with the role ${role}`}.
+        </p>
+        <p onClick={() => dialog.current?.close()}>
+          <Link to={["audit", "control"]} filters={{ caller: name }}>What you did</Link>
+        </p>
+        <p class="actions">
+          <button type="button" onClick={logOut}>Log out</button>
+          <button type="button" onClick={() => dialog.current?.close()}>Close</button>
+        </p>
+      </dialog>
+    </>
   );
 }
 

@@ -215,6 +215,7 @@ class PageRequests {
       key: key.text,
       read_only: this.#options.readOnly,
       expires_at: rfc3339(key.expiresAt),
+      ...defined({ person: key.holder?.person }),
     });
   }
 

@@ -38,6 +38,8 @@ export interface Ticket {
 /** A key of the page. */
 export interface Key {
   readonly text: string;
+  /** Who has logged in; absent in the console of one person. */
+  readonly holder?: Holder;
   /** Milliseconds since the Unix epoch. */
   readonly expiresAt: number;
 }
@@ -103,13 +105,14 @@ export class Sessions implements Disposable {
     const hash = hashOf(text);
     const timer = this.#clock.after(KEY_MS, () => this.#drop(hash));
     const more = of === undefined ? {} : { of };
-    const session = { over: ending.signal, ...(of === undefined ? {} : { holder: of.holder }) };
+    const whose = of === undefined ? {} : { holder: of.holder };
+    const session = { over: ending.signal, ...whose };
     const end = () => {
       timer[Symbol.dispose]();
       ending.abort();
     };
     add(this.#keys, { hash, expiresAt, ...more, session, end });
-    return { text, expiresAt };
+    return { text, expiresAt, ...whose };
   }
 
   /** The session of a key; `undefined` for one that does not hold. */

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import type { Page } from "playwright-core";
 import {
   BROWSER,
@@ -110,7 +110,7 @@ browserTest(
   async () => {
     await using scene = await open();
     const { rig, provider, origin } = scene;
-    scene.browser.expects(/Failed to load resource: .*401/);
+    scene.browser.expects(/Failed to load resource: (.*401|net::ERR_NAME_NOT_RESOLVED)/);
     const task = await ask(rig);
     const page = await clickLink(scene, `/approvals/${task}/ok`);
     await page.getByPlaceholder("Enter any login").waitFor();
@@ -129,13 +129,39 @@ browserTest(
       const [{ state = "" } = {}] = await rig.daemon.tasks();
       return state === "succeeded" || undefined;
     });
-    await page.getByText("ada (console): approved").waitFor();
+    const answers = page.getByRole("list", { name: "Answers" });
+    await answers.getByText("ada (console): approved").waitFor();
     await picture(page, "team-approved");
-    const audit = await rig.daemon.svc(["get", "control-audit", "-o", "json"]);
-    match(
-      audit.stdout,
-      /"operation": "approval.answer",[^}]*"caller": "ada",\s*"client": "console"/,
-    );
+
+    await answers.getByRole("link", { name: "ada (console)" }).click();
+    const rows = page.getByRole("table");
+    await rows.getByText("approval.answer").waitFor();
+    await rows.getByText("person.login").waitFor();
+    equal(new URL(page.url()).search, "?caller=ada");
+    await page.getByText("svc get control-audits --caller ada").waitFor();
+    equal(await rows.getByText("token.create").count(), 0, "an admin did that");
+    await picture(page, "team-audit");
+    const shown = await rig.daemon.svc(["get", "control-audit", "--caller", "ada", "-o", "json"]);
+    const done = JSON.parse(shown.stdout) as Record<string, unknown>[];
+    deepEqual(done.map(({ operation, caller, client }) => [operation, caller, client]), [
+      ["approval.answer", "ada", "console"],
+      ["person.login", "ada", "console"],
+    ]);
+
+    const beside = await scene.browser.open(`${origin}/task/${task}?step=ok`);
+    await beside.getByRole("link", { name: "ada (console)" }).waitFor();
+    await picture(beside, "team-task");
+    await page.getByRole("button", { name: "ada", exact: true }).click();
+    const mine = page.getByRole("dialog", { name: "Your login" });
+    await mine.getByText("You are logged in as ada, with the role operator.").waitFor();
+    await picture(page, "team-who");
+    await mine.getByRole("button", { name: "Log out" }).click();
+    for (const one of [page, beside]) await one.getByText("You are logged out").waitFor();
+    await picture(page, "team-logged-out");
+    // The provider still knows her: no password, and back where she was.
+    await beside.getByRole("button", { name: "Log in again" }).click();
+    await beside.getByRole("link", { name: "ada (console)" }).waitFor();
+    equal(new URL(beside.url()).pathname + new URL(beside.url()).search, `/task/${task}?step=ok`);
   },
   { isLong: true, skip },
 );

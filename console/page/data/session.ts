@@ -16,13 +16,15 @@ export interface Session {
   readonly read_only: boolean;
   /** RFC 3339. */
   readonly expires_at: string;
+  /** Name of the Person who has logged in; absent in the console of one person. */
+  readonly person?: string;
 }
 
 /**
  * The session of this tab; `opening` until it is known, `none` without one, `ended` when the
- * gateway no longer accepts it.
+ * gateway no longer accepts it, `out` when its person has logged out.
  */
-export const session = signal<Session | "opening" | "none" | "ended">("opening");
+export const session = signal<Session | "opening" | "none" | "ended" | "out">("opening");
 
 const STORED = "svc.session";
 /** How long this tab waits for a key from other tabs. */
@@ -53,6 +55,17 @@ export function endSession(): void {
   session.value = "ended";
 }
 
+/** Forgets the key, here and in the other tabs of this browser. */
+export function logOut(): void {
+  channel.postMessage({ isOut: true });
+  forget();
+}
+
+function forget(): void {
+  sessionStorage.removeItem(STORED);
+  [hasLogin.value, session.value] = [true, "out"];
+}
+
 async function exchange(ticket: string): Promise<Session | undefined> {
   const response = await fetch("/session", {
     method: "POST",
@@ -67,8 +80,9 @@ async function exchange(ticket: string): Promise<Session | undefined> {
 function parse(text: string | null): Session | undefined {
   if (text === null) return undefined;
   const value = JSON.parse(text) as Partial<Session>;
-  const { key, read_only = true, expires_at = "" } = value;
-  return key === undefined ? undefined : { key, read_only, expires_at };
+  const { key, read_only = true, expires_at = "", person } = value;
+  if (key === undefined) return undefined;
+  return { key, read_only, expires_at, ...person === undefined ? {} : { person } };
 }
 
 /**
@@ -90,9 +104,9 @@ function askSiblings(): Promise<Session | undefined> {
 }
 
 function answerSiblings(): void {
-  channel.onmessage = ({ data }: MessageEvent<{ readonly asks?: true }>) => {
-    if (data.asks === true && typeof session.value === "object") {
-      channel.postMessage({ session: session.value });
-    }
+  channel.onmessage = ({ data }: MessageEvent<{ readonly asks?: true; readonly isOut?: true }>) => {
+    if (typeof session.value !== "object") return;
+    if (data.isOut === true) forget();
+    else if (data.asks === true) channel.postMessage({ session: session.value });
   };
 }
