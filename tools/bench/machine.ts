@@ -61,9 +61,14 @@ export async function residentMb(pid: number): Promise<number> {
   return await memoryMb(`/proc/${pid}/status`, /^VmRSS:\s+(\d+) kB/m);
 }
 
+/** The most that a process has had so far, in MB; NaN except on Linux, and once it has ended. */
+export async function peakMb(pid: number): Promise<number> {
+  return await memoryMb(`/proc/${pid}/status`, /^VmHWM:\s+(\d+) kB/m).catch(() => NaN);
+}
+
 /**
- * The part of it that the kernel cannot read again from a file, in MB. The rest, such as the
- * program itself, is given back when memory is short, and is there once for all processes.
+ * The part of the resident memory that the kernel cannot read again from a file, in MB. The rest, such
+ * as the program itself, is given back when memory is short, and is there once for all processes.
  */
 export async function anonymousMb(pid: number): Promise<number> {
   return await memoryMb(`/proc/${pid}/smaps_rollup`, /^Anonymous:\s+(\d+) kB/m);

@@ -19,6 +19,7 @@ import { manyRows } from "./scenarios/many_rows.ts";
 import { manyTriggers } from "./scenarios/many_triggers.ts";
 import { mcp } from "./scenarios/mcp.ts";
 import { mixedLoad } from "./scenarios/mixed_load.ts";
+import { move } from "./scenarios/move.ts";
 import { nodes } from "./scenarios/nodes.ts";
 import { openPages } from "./scenarios/open_pages.ts";
 import { packedChanges } from "./scenarios/packed_change.ts";
@@ -39,6 +40,7 @@ export const SCENARIOS: readonly Scenario[] = [
   plugins,
   postgres,
   claims,
+  move,
   nodes,
   taskStart,
   waits,

@@ -6,6 +6,9 @@
  */
 
 import { DatabaseSync } from "node:sqlite";
+import type { DataDirectory } from "../../tests/helpers/daemon.ts";
+import type { Program } from "../../tests/helpers/program.ts";
+import { requestTo, sendOne, startSite } from "./site.ts";
 
 export interface FillOptions {
   /** Number of deliveries, and of tasks. */
@@ -16,6 +19,20 @@ export interface FillOptions {
 
 /** First character of the ids of copies, which sort below all new ids. */
 const IDS = { deliveries: "01HD", tasks: "01HT" } as const;
+
+/** Runs a real task, and copies it. */
+export async function fillDirectory(
+  program: Program,
+  directory: DataDirectory,
+  options: FillOptions,
+): Promise<void> {
+  {
+    await using daemon = await startSite(program, { directory });
+    await sendOne(requestTo(daemon.url, "accept"));
+    await daemon.settled();
+  }
+  fillDatabase(`${directory.path}/svc.db`, options);
+}
 
 /** Copies the newest ended task with its steps and its delivery; no daemon may be running. */
 export function fillDatabase(path: string, { rows, agoMs }: FillOptions): void {

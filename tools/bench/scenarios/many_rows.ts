@@ -13,9 +13,9 @@ import {
 import { runSvc } from "../../../tests/helpers/program.ts";
 import { checked } from "../load.ts";
 import type { BenchContext, Figure, Scenario } from "../scenario.ts";
-import { requestTo, sendOne, startBusySite, startSite } from "../site.ts";
+import { requestTo, startBusySite } from "../site.ts";
 import { ratios, run } from "../stats.ts";
-import { fillDatabase } from "../stored_rows.ts";
+import { fillDirectory } from "../stored_rows.ts";
 import { measureUpkeep } from "../upkeep.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -27,21 +27,11 @@ export const manyRows: Scenario = {
     const rows = context.size === "quick" ? 100_000 : 1_000_000;
     await using directory = await initDataDirectory(context.program);
     context.note(`storing ${rows.toLocaleString("en")} deliveries and tasks`);
-    await fill(context, directory, rows);
+    await fillDirectory(context.program, directory, { rows, agoMs: 60 * DAY_MS });
     const figures = await besideEmpty(context, directory, rows);
     return [...figures, ...await measureUpkeep(context, directory)];
   },
 };
-
-/** Runs a real task, of which the others are copies. */
-async function fill({ program }: BenchContext, directory: DataDirectory, rows: number) {
-  {
-    await using daemon = await startSite(program, { directory });
-    await sendOne(requestTo(daemon.url, "accept"));
-    await daemon.settled();
-  }
-  fillDatabase(`${directory.path}/svc.db`, { rows, agoMs: 60 * DAY_MS });
-}
 
 async function besideEmpty(
   context: BenchContext,
