@@ -26,17 +26,16 @@ export interface ChildResult extends Child {
   readonly outputs: WaitOutputs;
 }
 
-/** A child to be made, and its place. */
-export interface NewChild {
-  readonly item: number;
-  /** It has no payload of its own: it gets that of the task above, with its event. */
-  readonly task: NewTask;
-}
-
-/** The inputs of a child, by name. */
+/** What a child is given, by name. */
 export interface ChildInputs {
   readonly item: number;
   readonly inputs: Readonly<Record<string, string>>;
+}
+
+/** A child to be made, and its place. */
+export interface NewChild extends ChildInputs {
+  /** It has no payload of its own: it gets that of the task above, with its event. */
+  readonly task: NewTask;
 }
 
 /** The children of a step that have room and are not made. */

@@ -317,9 +317,7 @@ export interface Claim {
    * absent where there are none.
    */
   readonly interrupted?: readonly ClaimedTask[];
-  /**
-   * When the next task is due, in milliseconds since the epoch; absent when none waits for a time.
-   */
+  /** When the next task is due, in milliseconds since the epoch; absent when none waits for a time. */
   readonly nextAt?: number;
 }
 
@@ -331,6 +329,8 @@ export interface ClaimedTask {
   readonly plan: string;
   /** Exact JSON for the steps. */
   readonly payload: Uint8Array;
+  /** What the step that has started it gives it (`with`), by name; empty if none has. */
+  readonly inputs: Readonly<Record<string, string>>;
   /** Headers of its delivery, names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** Its request; the texts are empty if none brought it, or it came to a chat endpoint. */

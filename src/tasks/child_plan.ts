@@ -42,11 +42,13 @@ export function childrenOf(
   const planned = new Planner(catalog).planFor(project, action, plan.source);
   const found = catalog.find<WorkspaceSpec>("Workspace", project, workspace);
   const parsed = planned.plan === undefined ? undefined : JSON.parse(planned.plan.json) as Plan;
+  const plans = defined({ plan: parsed && stored({ ...parsed, sharedAbove }) });
   const children = given.map(({ item, inputs }) => ({
     item,
+    inputs,
     task: {
       ...planned,
-      ...defined({ plan: parsed && stored({ ...parsed, inputs, sharedAbove }) }),
+      ...plans,
       id: eventId(now, JSON.stringify(["child", parentId, position, round, item])),
       project,
       trigger,

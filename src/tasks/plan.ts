@@ -96,8 +96,6 @@ export interface Plan {
   readonly timeout?: string | number;
   /** The outputs of the workflow, as templates. */
   readonly outputs?: Readonly<Record<string, string>>;
-  /** What the step that has started the task gives it (`with`). */
-  readonly inputs?: Readonly<Record<string, string>>;
   /** What the tasks that its steps start need to know of its trigger; absent if they start none. */
   readonly source?: PlannedSource;
   /** The workspaces in whose directory the tasks above it run. */

@@ -36,26 +36,34 @@ async function taskOf(name: string, daemon: TestDaemon): Promise<TaskRecord> {
   return task;
 }
 
-programTest("the retry of a child that could never run does not run another workflow", async () => {
-  await using daemon = await startDaemon(ONE_PROGRAM);
+programTest("the retry of a child that could never run has what it was given", async (program) => {
+  await using daemon = await startDaemon(program);
+  const given = { target: "{{ payload.to }}" };
   await daemon.apply(
-    workflow("top", { steps: [{ id: "c", workflow: "deploy", with: { target: "prod" } }] }),
+    workflow("top", { steps: [{ id: "c", workflow: "deploy", with: given }] }),
     trigger("push", { ...OPEN, workflow: "top" }),
   );
-  await daemon.send("/webhook/push", { body: "{}" });
+  await daemon.send("/webhook/push", { body: '{"to": "prod"}' });
   const [child, top] = [await taskOf("deploy", daemon), await taskOf("top", daemon)];
   const deploy = {
     env: { T: "{{ inputs.target }}" },
     steps: [{ id: "x", run: 'echo "$T" >> ran' }],
   };
+  const early = await daemon.svc(["task", "retry", child.id]);
+  match(early.stderr, /cannot run yet, missing in project "default": Workflow "deploy"/);
   await daemon.apply(workflow("deploy", deploy));
-  const refused = await daemon.svc(["task", "retry", child.id]);
-  equal(refused.code === 0, false);
-  match(refused.stderr, new RegExp(`could never run.*retry task ${top.id}`));
-  equal((await daemon.settled()).length, 2);
-  await daemon.svc(["task", "retry", top.id]);
+  const retried = await daemon.svc(["task", "retry", child.id]);
+  equal(retried.code, 0, retried.stderr);
   await daemon.settled();
   equal(await Deno.readTextFile(`${daemon.workspace}/ran`), "prod\n");
+  // And again, by the retry itself, whose own plan it has now.
+  await daemon.svc(["task", "retry", retried.stdout.trim()]);
+  await daemon.settled();
+  equal(await Deno.readTextFile(`${daemon.workspace}/ran`), "prod\nprod\n");
+  equal((await daemon.svc(["delete", "task", top.id, "--yes"])).code, 0);
+  const late = await daemon.svc(["task", "retry", child.id]);
+  match(late.stderr, new RegExp(`could never run, and task ${top.id}.* is gone: start anew`));
+  equal((await daemon.settled()).length, 3);
 });
 
 programTest("a child that is retried takes room of its own in a shared workspace", async () => {

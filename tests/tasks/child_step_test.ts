@@ -40,6 +40,7 @@ test("a list goes on whose first items ended while nothing followed their ends",
     },
     children: [2, 3].map((n, item) => ({
       item,
+      inputs: {},
       task: { ...names, id: taskIdOf(n), plan: PLAN, followed: true },
     })),
     isShared: true,

@@ -50,12 +50,14 @@ export async function retryTask(
   }
   const json = await host.store.findPlan(task.id);
   const plan = json === undefined ? undefined : JSON.parse(json) as Plan;
-  const { note, ...again } = plan === undefined || plan.missing !== undefined
-    ? newPlan(task, from, host)
-    : await continuePlan(task, plan, { from, store: host.store });
+  const { note, ...again } = plan === undefined || json === undefined || plan.missing !== undefined
+    ? await newPlan(task, from, host)
+    : {
+      ...await continuePlan(task, plan, { from, store: host.store }),
+      ...task.rootId === "" ? {} : inOwnRoom(task, json, host),
+    };
   const made = await host.store.retryTask({
     ...again,
-    ...json === undefined || task.rootId === "" ? {} : inOwnRoom(task, json, host),
     kept: withMessages(task.steps, again.kept),
     id: host.newId(),
     of: task.id,
@@ -74,28 +76,53 @@ export async function retryTask(
  * Plans the task now: something it needs was missing when the event came, and may have been applied
  * since.
  */
-function newPlan(task: Task, from: string | undefined, host: TasksHost): RetryPlan {
-  if (task.rootId !== "") {
-    // The trigger names the workflow of the task at the top; what the child was given may not be stored.
-    throw new AppError(
-      "conflict",
-      `Task ${task.id} could never run. Apply what was missing, and retry task ${task.parentId}, ` +
-        "which has started it",
-    );
-  }
-  const trigger = host.catalog.find<TriggerSpec>("Trigger", task.project, task.trigger);
-  const { workflow, workspace } = task;
-  const action = trigger?.spec.action ?? { workflow, workspace };
-  const { plan, missing, ...names } = host.planner.planFor(
-    task.project,
-    action,
-    trigger?.spec.event,
-  );
+async function newPlan(
+  task: Task,
+  from: string | undefined,
+  host: TasksHost,
+): Promise<RetryPlan> {
+  const { action, event } = task.rootId === ""
+    ? actionOf(task, host)
+    : await actionAbove(task, host);
+  const { plan, missing, ...names } = host.planner.planFor(task.project, action, event);
   if (plan === undefined || missing !== undefined) {
     throw new AppError("conflict", `Task ${task.id} cannot run yet, ${missing}: apply it first`);
   }
   checkFrom(from, JSON.parse(plan.json) as Plan, task);
   return { planned: { ...names, plan }, ...anywhere([]) };
+}
+
+type Action = Parameters<TasksHost["planner"]["planFor"]>;
+
+/** What the trigger of a task runs; what the task was to run, if that is gone. */
+function actionOf(
+  { project, trigger: name, workflow, workspace }: Task,
+  { catalog }: TasksHost,
+): { readonly action: Action[1]; readonly event?: Action[2] } {
+  const trigger = catalog.find<TriggerSpec>("Trigger", project, name);
+  const action = trigger?.spec.action ?? { workflow, workspace };
+  return { action, ...defined({ event: trigger?.spec.event }) };
+}
+
+/**
+ * What a child runs. The trigger names the workflow of the task at the top; the task above has the guard
+ * and the goal of its trigger.
+ *
+ * @throws {AppError} `conflict` if the task above is gone.
+ */
+async function actionAbove(
+  { id, parentId, workflow, workspace }: Task,
+  { store }: TasksHost,
+): Promise<{ readonly action: Action[1]; readonly event: Action[2] }> {
+  const json = await store.findPlan(parentId);
+  const { source, goal }: Partial<Plan> = json === undefined ? {} : JSON.parse(json);
+  if (source === undefined) {
+    throw new AppError(
+      "conflict",
+      `Task ${id} could never run, and task ${parentId}, which has started it, is gone: start anew`,
+    );
+  }
+  return { action: { workflow, workspace, ...defined({ goal }) }, event: source };
 }
 
 /**

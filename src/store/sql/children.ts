@@ -79,8 +79,8 @@ async (
   if (why !== undefined) return await endBy({ refused: why });
   const placed = placeChildren(next, above, { isShared, sharedAbove });
   if ("refused" in placed) return await endBy(placed);
-  for (const { item, task: child } of placed.children) {
-    await insertChild(db, changeTasks, { child, item, place, above, now: asked.now });
+  for (const child of placed.children) {
+    await insertChild(db, changeTasks, { child, place, above, now: asked.now });
   }
   const children = await listChildren(db, { ...place, limit: ALL_CHILDREN });
   return {
@@ -157,11 +157,11 @@ function placeChildren(
     ...defined({ max }),
   }));
   const children: NewChild[] = [];
-  for (const { item, task } of next) {
+  for (const { task, ...child } of next) {
     const { workspace, workspaceMax: max } = task;
     const decision = decideRoom({ workspace, isShared, ...defined({ max }) }, taken);
     if ("refused" in decision) return decision;
-    children.push({ item, task: decision.room === "above" ? withoutLimit(task) : task });
+    children.push({ ...child, task: decision.room === "above" ? withoutLimit(task) : task });
   }
   return { children };
 }
@@ -172,9 +172,8 @@ const withoutLimit = ({ workspaceMax: _, ...task }: NewTask): NewTask => task;
 async function insertChild(
   db: SqlSession,
   changeTasks: ChangeTasks,
-  { child, item, place, above: { tasks: [parent], rootId }, now }: {
-    readonly child: NewTask;
-    readonly item: number;
+  { child: { item, inputs, task: child }, place, above: { tasks: [parent], rootId }, now }: {
+    readonly child: NewChild;
     readonly place: WaitPlace;
     readonly above: Above;
     readonly now: number;
@@ -187,9 +186,10 @@ async function insertChild(
     (rows) => startTask(rows, task, { delivery }),
   );
   await db.run(
-    `UPDATE tasks SET root_id = ?1,
-       payload = (SELECT above.payload FROM tasks AS above WHERE above.id = ?2) WHERE id = ?3`,
+    `UPDATE tasks SET root_id = ?1, inputs = ?2,
+       payload = (SELECT above.payload FROM tasks AS above WHERE above.id = ?3) WHERE id = ?4`,
     rootId,
+    JSON.stringify(inputs),
     place.taskId,
     task.id,
   );

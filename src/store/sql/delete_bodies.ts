@@ -124,8 +124,15 @@ async function deleteBody(
   for (const one of await messagesOf(db, id)) {
     await db.run(`DELETE FROM inbox WHERE ${IS_MESSAGE}`, ...one);
   }
+  // What a step gave to the tasks that it started is mostly a part of the payload.
   await db.run(
-    "UPDATE tasks SET payload = NULL WHERE delivery_id = ? AND payload IS NOT NULL",
+    `UPDATE waits SET shown = NULL WHERE kind = 'task' AND shown IS NOT NULL
+       AND task_id IN (SELECT id FROM tasks WHERE delivery_id = ?)`,
+    id,
+  );
+  await db.run(
+    `UPDATE tasks SET payload = NULL, inputs = NULL
+     WHERE delivery_id = ? AND (payload IS NOT NULL OR inputs IS NOT NULL)`,
     id,
   );
   await db.run("UPDATE source_events SET text = '', payload = NULL WHERE delivery_id = ?", id);

@@ -26,6 +26,12 @@ async (db: Db, changeTasks: ChangeTasks, retry: RetryOf): Promise<Task> => {
   await changeTasks((facts) => facts.addTask(retry.of), (rows) => storeRetry(rows, retry));
   // Only now that the task is locked: deleting its payload takes that lock, too.
   await checkPayload(db, retry.of);
+  await db.run(
+    `UPDATE tasks SET inputs = old.inputs FROM tasks AS old
+     WHERE tasks.id = ? AND old.id = ? AND old.inputs IS NOT NULL`,
+    retry.id,
+    retry.of,
+  );
   await bindRetry(db, retry);
   await goOnWithRetry(db, retry);
   await giveToRetry(db, retry);

@@ -148,6 +148,7 @@ export function toClaimed(row: Row, steps: readonly Row[]): ClaimedTask {
     task: toTask(row, { plan, rows: steps }),
     plan: text(row, "plan"),
     payload: bytes(row, "given"),
+    inputs: row["inputs"] === null ? {} : json(row, "inputs") as ClaimedTask["inputs"],
     headers: json(row, "headers") as Record<string, string>,
     request: row["via"] === "http"
       ? { url: text(row, "url"), method: "POST", remote: text(row, "remote") }

@@ -55,7 +55,7 @@ export function usageTables(sizeOf: SizeOf, isEach: boolean): readonly UsageTabl
      FROM (${of}) AS measured GROUP BY project, "trigger"`;
   const ofTasks = slice(
     "tasks",
-    `${sum("payload", "reason", "trace", "directory")} +
+    `${sum("payload", "inputs", "reason", "trace", "directory")} +
        ${inRows("steps", "id", "outputs", "reason")} + ${inRows("inbox", "message")} AS data,
      ${isEach ? "0" : inRows("task_logs", "bytes")} AS log`,
   );

@@ -95,7 +95,7 @@ async function runRecorded(bare: BareRun): Promise<TaskResult> {
     mark,
     leftovers: { arePossible: mayHaveLeft(plan, steps.records) },
     evaluator: retryingEvaluator(host, stop),
-    scopeFor: taskScopes(claimed, steps, plan),
+    scopeFor: taskScopes(claimed, steps),
   });
 }
 

@@ -11,7 +11,6 @@ import { type JsonObject, parseOwnJson } from "../../base/json.ts";
 import { type Scope, scopeOf } from "../../cel/expression.ts";
 import { signedValues } from "../../signatures/coverage.ts";
 import type { ClaimedTask, StepRecord, TaskState } from "../../store/task_records.ts";
-import type { Plan } from "../plan.ts";
 
 /** The facts that expressions see beside the event and the steps. */
 export interface ScopeFacts {
@@ -27,9 +26,8 @@ export interface ScopeFacts {
 export function taskScopes(
   claimed: ClaimedTask,
   steps: { readonly records: readonly StepRecord[] },
-  { inputs = {} }: Pick<Plan, "inputs"> = {},
 ): (facts: ScopeFacts) => Scope {
-  const { task: { conversation = "", ...task }, headers } = claimed;
+  const { task: { conversation = "", ...task }, headers, inputs } = claimed;
   const { id, workflow, workspace, project, trigger, deliveryId } = task;
   const { url, method, remote } = claimed.request;
   let payload: unknown;

@@ -4,11 +4,16 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
+import {
+  deepStrictEqual as deepEqual,
+  match,
+  rejects,
+  strictEqual as equal,
+} from "node:assert/strict";
 import type { AskedChildren } from "../../../src/store/child_records.ts";
 import type { Store } from "../../../src/store/store.ts";
 import type { NewTask, Task } from "../../../src/store/task_records.ts";
-import { accept, idOf, PLAN, taskIdOf } from "../../helpers/store_records.ts";
+import { accept, idOf, PLAN, retry, taskIdOf } from "../../helpers/store_records.ts";
 import { eachStore } from "./each_store.ts";
 import { claimAt, HOUR, SEC, T0 } from "./timed_tasks.ts";
 
@@ -52,7 +57,7 @@ const asked = (
     }],
     now,
   },
-  children: tasks.map((task, item) => ({ item, task })),
+  children: tasks.map((task, item) => ({ item, task, inputs: { n: String(item) } })),
   isShared,
   sharedAbove,
 });
@@ -132,6 +137,24 @@ eachStore("the end of a child lets its task go on, with its outputs, once", asyn
   const { wait, children: [ended] } = await store.startChildren(asked(1, []));
   deepEqual(wait.end, { by: "children", at: T0 + SEC, part: 0 });
   deepEqual([ended?.state, ended?.reason, ended?.outputs], ["succeeded", "why", { file: "app" }]);
+});
+
+eachStore("a child has what it was given, also in a retry, until bodies go", async (store) => {
+  await accept(store, 1);
+  await claimAt(store, T0);
+  const given = async (n: number) =>
+    (await store.claimTasks(9, T0)).tasks.find(({ task }) => task.id === taskIdOf(n))?.inputs;
+  await store.startChildren(asked(1, [child(2), child(3)], { maxParallel: 1 }));
+  deepEqual(await given(2), { n: "0" });
+  await finish(store, 2, "failed");
+  await store.endChild(taskIdOf(2), T0);
+  await retry(store, 9, 2);
+  deepEqual(await given(9), { n: "0" });
+  await finish(store, 9);
+  await finish(store, 1, "failed");
+  for (const n of [1, 2, 9]) await store.forgetTaskEnd(taskIdOf(n), []);
+  deepEqual((await store.deleteBodies({ ids: [idOf(1)], before: 1e15, now: T0 })).deleted, 1);
+  await rejects(retry(store, 10, 2), { code: "conflict" });
 });
 
 eachStore("what children give is read once, and bounded for all items together", async (store) => {

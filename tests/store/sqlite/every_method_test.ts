@@ -277,7 +277,11 @@ const CALLS: Calls = {
     const counted = { items: 1, maxParallel: 1 };
     const parts = [{ kind: "task", dueAt: 9e15, isRelative: true, asked: counted }] as const;
     const task = { ...childOf(taskIdOf(80)), workspaceMax: 2 };
-    const asked = { children: [{ item: 0, task }], isShared: true, sharedAbove: ["repo"] };
+    const asked = {
+      children: [{ item: 0, task, inputs: {} }],
+      isShared: true,
+      sharedAbove: ["repo"],
+    };
     await run(db, { ...asked, wait: { ...place, parts, now: 5 } });
   },
   findNextChildren: (run, db) => run(db, taskIdOf(80)),

@@ -352,9 +352,38 @@ Deno.test("a task of before an upgrade may have children after it", async () => 
   const wait = { taskId, position: 0, round: 1, project: "default", parts, now: 6 };
   const names = { project: "default", trigger: "push", workflow: "build", workspace: "repo" };
   const task = { ...names, id: taskIdOf(2), plan: PLAN };
-  const asked = { wait, children: [{ item: 0, task }], isShared: false, sharedAbove: [] };
+  const asked = {
+    wait,
+    children: [{ item: 0, task, inputs: {} }],
+    isShared: false,
+    sharedAbove: [],
+  };
   deepEqual((await store.startChildren(asked)).made, [taskIdOf(2)]);
   equal((await store.findTasks(taskIdOf(2)))[0]?.rootId, taskId);
+});
+
+Deno.test("a child of before an upgrade keeps what it was given", async () => {
+  await using dir = await tempDir();
+  const path = `${dir.path}/svc.db`;
+  const old = new Database(path);
+  migrate(old, 18); // as of the version before
+  const plans = [{ ...JSON.parse(PLAN.json), inputs: { a: 'é"\0' } }, JSON.parse(PLAN.json)];
+  for (const [index, plan] of plans.entries()) {
+    old.run("INSERT INTO plans VALUES (?, ?)", `h${index}`, JSON.stringify(plan));
+    old.run("INSERT INTO plan_uses VALUES (?, 1)", `h${index}`);
+    old.run(
+      `INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
+         plan_hash, payload, created_at)
+       VALUES (?, 'default', 'push', 'ci', 'repo', 'pending', '', '', ?, ?, 1)`,
+      taskIdOf(index + 1),
+      `h${index}`,
+      new TextEncoder().encode("{}"),
+    );
+  }
+  old[Symbol.dispose]();
+  await using store = await openStore(path);
+  const { tasks } = await store.claimTasks(9, 5);
+  deepEqual(tasks.map(({ inputs }) => inputs), [{ a: 'é"\0' }, {}]);
 });
 
 Deno.test("what an ended task was told before an upgrade starts no follow-up", async () => {

@@ -176,7 +176,7 @@ export async function findRunning(db: Session, ids: readonly string[]): Promise<
 export async function readClaimed(db: Session, ids: readonly string[]): Promise<ClaimedTask[]> {
   if (ids.length === 0) return [];
   const rows = await db.all(
-    `SELECT ${TASK_COLUMNS}, tasks.trace, plans.plan,
+    `SELECT ${TASK_COLUMNS}, tasks.trace, tasks.inputs, plans.plan,
        COALESCE(tasks.payload, deliveries.body, shared.body) AS given,
        COALESCE(deliveries.headers, shared.headers, '{}') AS headers,
        COALESCE(deliveries.url, shared.url, '') AS url,

@@ -52,6 +52,7 @@ export const TASK_TABLE: MovedTable = {
     conversation: "text",
     retried_by: "text",
     root_id: "text",
+    inputs: "text",
   },
   from: {
     run: "node",

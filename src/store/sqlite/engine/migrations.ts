@@ -200,6 +200,10 @@ const MIGRATIONS = [
   CREATE INDEX conversations_of_project ON conversations (project, id);
   -- 1: the token acts for the Persons that its holder names.
   ALTER TABLE control_tokens ADD COLUMN gateway INTEGER NOT NULL DEFAULT 0;
+  -- JSON: what the step that has started the task gives it.
+  ALTER TABLE tasks ADD COLUMN inputs TEXT;
+  UPDATE tasks SET inputs = (SELECT json_extract(plan, '$.inputs') FROM plans WHERE hash = plan_hash)
+    WHERE plan_hash IN (SELECT hash FROM plans WHERE plan LIKE '%"inputs":%');
   -- Decided questions that were asked where comments answer them: late comments are told.
   CREATE INDEX waits_decided ON waits (over_at, project, event_trigger, digest)
     WHERE state = 'over' AND kind = 'approval' AND event_trigger IS NOT NULL;

@@ -122,7 +122,7 @@ export function readTasks(db: Database, tail: string, values: readonly SqlValue[
 /** A running task, with everything a worker needs. */
 export function readClaimed(db: Database, id: string): ClaimedTask {
   const row = db.get(
-    `SELECT ${TASK_COLUMNS}, tasks.trace, plans.plan,
+    `SELECT ${TASK_COLUMNS}, tasks.trace, tasks.inputs, plans.plan,
        COALESCE(tasks.payload, deliveries.body, shared.body) AS given,
        COALESCE(deliveries.headers, shared.headers, '{}') AS headers,
        COALESCE(deliveries.url, shared.url, '') AS url,
