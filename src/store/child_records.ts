@@ -66,6 +66,11 @@ export interface AskedChildren {
   readonly isShared: boolean;
   /** The workspaces in whose directory tasks above them run, that of the asking task included. */
   readonly sharedAbove: readonly string[];
+  /**
+   * The version of the resources by which they were planned; if another daemon has changed these since and
+   * one of them is to be made, nothing is stored, and `StaleResourcesError` is thrown.
+   */
+  readonly resourceVersion?: number;
 }
 
 /** The children of a step. */

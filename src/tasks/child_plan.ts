@@ -25,14 +25,16 @@ export interface StartingStep {
 
 /**
  * The children of a step with these inputs: tasks of the same trigger, with the event and the goal of the
- * task above. They run what is applied now.
+ * task above. They run what is applied now, as far as this daemon knows: who stores them makes them anew
+ * if another daemon has changed that.
  */
 export function childrenOf(
   { task, plan, step, position, round }: StartingStep,
   given: readonly ChildInputs[],
   { catalog, now }: { readonly catalog: Catalog; readonly now: number },
-): Pick<AskedChildren, "children" | "isShared" | "sharedAbove"> {
+): Omit<AskedChildren, "wait" | "isFollowUp"> {
   const { id: parentId, project, trigger } = task;
+  const resourceVersion = catalog.storedVersion;
   const workspace = step.workspace ?? task.workspace;
   const sharedAbove = [
     ...plan.sharedAbove ?? [],
@@ -55,7 +57,7 @@ export function childrenOf(
       followed: true,
     },
   }));
-  return { children, isShared: isShared(found?.spec), sharedAbove };
+  return { children, isShared: isShared(found?.spec), sharedAbove, resourceVersion };
 }
 
 function stored(plan: Plan): NonNullable<PlannedTask["plan"]> {

@@ -52,7 +52,7 @@ export const startChildren = <Db extends SqlSession>(host: WaitHost<Db>) =>
 async (
   db: Db,
   changeTasks: ChangeTasks,
-  { wait: asked, children: given, isShared, sharedAbove, isFollowUp = false }: AskedChildren,
+  { wait: asked, children: given, isFollowUp = false, resourceVersion, ...room }: AskedChildren,
 ): Promise<StartedChildren> => {
   const opened = await openWait(isFollowUp ? { ...host, checkClaim() {} } : host)(db, asked);
   const place = { taskId: asked.taskId, position: asked.position, round: asked.round };
@@ -77,10 +77,10 @@ async (
   const above = await findAbove(db, asked.taskId);
   const why = await whyNoMore(db, above, next.length);
   if (why !== undefined) return await endBy({ refused: why });
-  const placed = placeChildren(next, above, { isShared, sharedAbove });
+  const placed = placeChildren(next, above, room);
   if ("refused" in placed) return await endBy(placed);
   for (const child of placed.children) {
-    await insertChild(db, changeTasks, { child, place, above, now: asked.now });
+    await insertChild(db, changeTasks, { child, place, above, now: asked.now, resourceVersion });
   }
   const children = await listChildren(db, { ...place, limit: ALL_CHILDREN });
   return {
@@ -172,18 +172,25 @@ const withoutLimit = ({ workspaceMax: _, ...task }: NewTask): NewTask => task;
 async function insertChild(
   db: SqlSession,
   changeTasks: ChangeTasks,
-  { child: { item, inputs, task: child }, place, above: { tasks: [parent], rootId }, now }: {
+  { child: { item, inputs, task: child }, place, above, now, resourceVersion }: {
     readonly child: NewChild;
     readonly place: WaitPlace;
     readonly above: Above;
     readonly now: number;
+    readonly resourceVersion: number | undefined;
   },
 ): Promise<void> {
-  const delivery = { id: parent?.deliveryId ?? "", receivedAt: now };
+  const { tasks: [parent], rootId } = above;
   const task = { ...child, parentId: place.taskId, depth: (parent?.depth ?? 0) + 1 };
   await changeTasks(
-    (facts) => facts.addNew(task),
-    (rows) => startTask(rows, task, { delivery }),
+    (facts) => {
+      facts.addNew(task);
+      if (resourceVersion !== undefined) facts.addResourceVersion();
+    },
+    (rows) => {
+      rows.checkResources(resourceVersion);
+      startTask(rows, task, { delivery: { id: parent?.deliveryId ?? "", receivedAt: now } });
+    },
   );
   await db.run(
     `UPDATE tasks SET root_id = ?1, inputs = ?2,

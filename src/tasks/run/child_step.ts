@@ -41,18 +41,16 @@ export async function startInStep(
   const base = { position, id };
   // The wait keeps what was asked first: a template may give something else when its step is run again.
   const hasBegun = steps.records[position]?.state === "waiting";
-  const asked = hasBegun
-    ? askedAgain(placed, now, context)
-    : await askedFirst(placed, now, context).catch(refusal);
-  if (asked instanceof AppError) {
+  // If the resources have changed meanwhile, its children are planned anew.
+  const begun = await retryInRun(context, async () =>
+    await store.startChildren(
+      hasBegun ? askedAgain(placed, now, context) : await askedFirst(placed, now, context),
+    )).catch(refusal);
+  if (begun instanceof AppError) {
     const times = { startedAt: now, finishedAt: now };
-    return { ...base, ...times, state: "failed", reason: asked.message, failure: "error" };
+    return { ...base, ...times, state: "failed", reason: begun.message, failure: "error" };
   }
-  const started = await startNext(
-    placed,
-    await retryInRun(context, () => store.startChildren(asked)),
-    context,
-  );
+  const started = await startNext(placed, begun, context);
   const { end, openedAt } = started.wait;
   if (end === undefined) {
     const until = dueAtOf(started.wait);
@@ -118,17 +116,18 @@ async function startNext(
   const { wait: { round, end }, children: [child], made } = started;
   const isSettled = step.forEach === undefined || end !== undefined || made.length > 0;
   if (isSettled || child === undefined) return started;
-  const found = await retryInRun(context, () => store.findNextChildren(child.id));
-  if (found === undefined) return started;
-  const now = clock.now();
   const { position } = placed;
   const starting = { task, plan, step: { ...step, workflow }, position, round };
-  const { project, next, ...place } = found;
-  const asked = {
-    ...childrenOf(starting, next, { catalog, now }),
-    wait: { ...place, project, parts: [], now },
-  };
-  return await retryInRun(context, () => store.startChildren(asked));
+  return await retryInRun(context, async () => {
+    const found = await store.findNextChildren(child.id);
+    if (found === undefined) return started;
+    const now = clock.now();
+    const { project, next, ...place } = found;
+    return await store.startChildren({
+      ...childrenOf(starting, next, { catalog, now }),
+      wait: { ...place, project, parts: [], now },
+    });
+  });
 }
 
 function waitOf(

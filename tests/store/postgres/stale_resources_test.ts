@@ -14,7 +14,7 @@ import {
 import type { Resource } from "../../../src/resources/resource.ts";
 import { StaleResourcesError } from "../../../src/store/stale_resources.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { accept } from "../../helpers/store_records.ts";
+import { accept, PLAN, taskIdOf } from "../../helpers/store_records.ts";
 import { twoDaemonsTest } from "../../rigs/two_daemons.ts";
 
 const workspace = (generation: number): Resource => ({
@@ -100,3 +100,28 @@ twoDaemonsTest("a change waits for no daemon whose lease is over", async ({ b, e
   await b.awaitAdoption(await change(b, 1));
   ok(performance.now() - began < 2000);
 });
+
+twoDaemonsTest(
+  "no child is made by resources of before, and its wait is not opened",
+  async ({ a, b }) => {
+    await accept(b, 1);
+    await b.claimTasks(1, 5);
+    const before = await b.resourceVersion();
+    const now = await changeOnBoth(a, b);
+    const names = { project: "default", trigger: "push", workflow: "build", workspace: "repo" };
+    const taskId = taskIdOf(1);
+    const part = { kind: "task", dueAt: 1e15, isRelative: false } as const;
+    const start = (resourceVersion: number) =>
+      b.startChildren({
+        wait: { taskId, position: 0, round: 1, project: "default", parts: [part], now: 5 },
+        children: [{ item: 0, task: { ...names, id: taskIdOf(2), plan: PLAN }, inputs: {} }],
+        isShared: false,
+        sharedAbove: [],
+        resourceVersion,
+      });
+    await rejects(start(before), StaleResourcesError);
+    deepEqual([await b.listChildren({ taskId, limit: 9 }), (await b.countWaits()).task], [[], 0]);
+    deepEqual((await start(now)).made, [taskIdOf(2)]);
+    deepEqual((await start(before)).made, [], "it is there");
+  },
+);
