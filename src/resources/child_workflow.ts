@@ -55,6 +55,8 @@ interface ChildStep {
   readonly maxParallel?: number | undefined;
   readonly timeout?: string | number | undefined;
   readonly when?: string | undefined;
+  /** Id of the step in whose rounds it runs. */
+  readonly within?: string | undefined;
 }
 
 /** Checks the texts at path `at`. */
@@ -116,13 +118,26 @@ export function childReferences(
   );
 }
 
+/**
+ * Whether a step of these starts its workflow whatever the task finds: nothing says when, and no list can
+ * be empty.
+ */
+export function startsAlways(
+  { when, forEach, within }: ChildStep,
+  all: readonly ChildStep[],
+): boolean {
+  const around = within === undefined ? undefined : all.find(({ id }) => id === within);
+  return [when, forEach, around?.when].every((one) => one === undefined);
+}
+
 /** Refuses a workflow that starts itself whatever happens. */
 export function checkNotItself(
   name: string,
-  steps: readonly { readonly step: ChildStep; readonly at: FieldPath }[],
+  placed: readonly { readonly step: ChildStep; readonly at: FieldPath }[],
 ): Finding[] {
-  return steps.flatMap(({ step, at }) => {
-    if (step.workflow !== name || step.when !== undefined) return [];
+  const all = placed.map(({ step }) => step);
+  return placed.flatMap(({ step, at }) => {
+    if (step.workflow !== name || !startsAlways(step, all)) return [];
     return [errorAt(
       [...at, "workflow"],
       `Workflow "${name}" would start itself again and again: give step "${step.id}" a "when"`,

@@ -275,6 +275,13 @@ programTest(
     const itself = workflow("again", { steps: [{ id: "call", workflow: "again" }] });
     const refused = await daemon.svc(["apply", "-f", "-"], { stdin: JSON.stringify(itself) });
     deepEqual([refused.code, /would start itself again and again/.test(refused.stderr)], [1, true]);
+    await daemon.apply(workflow("ping", { steps: [{ id: "call", workflow: "pong" }] }));
+    const back = workflow("pong", { steps: [{ id: "call", workflow: "ping" }] });
+    const circle = await daemon.svc(["apply", "-f", "-"], { stdin: JSON.stringify(back) });
+    deepEqual([
+      circle.code,
+      /workflow\/pong: .*again and again: step "call" of "pong" starts "ping"/.test(circle.stderr),
+    ], [1, true]);
     await daemon.apply(
       { kind: "Workspace", metadata: { name: "one" }, spec: { path: ".", maxParallel: 1 } },
       { kind: "Workspace", metadata: { name: "two" }, spec: { path: ".", maxParallel: 1 } },

@@ -185,6 +185,7 @@ const STEPS: readonly [what: string, text: string, findings: readonly RegExp[]][
     /^f\.yaml:6:7: spec\.steps\.0\.workflow: Workflow "w" would start itself again and again/,
   ]],
   ["its own workflow, at times", manifest("workflow: w", "when: payload.a"), []],
+  ["its own workflow for a list", manifest("workflow: w", "forEach: payload.a"), []],
   ["an input that it reads", manifest("run: x", "env: {A: '{{ inputs.a }}'}"), []],
   [
     "a NUL in env",

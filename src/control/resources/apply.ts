@@ -25,6 +25,7 @@ import { displayName, keyOf, type Resource } from "../../resources/resource.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
 import { lacks, usedByOthers } from "../../resources/users.ts";
 import { secretStore, type SecretStoreSpec } from "../../resources/secret_store.ts";
+import { circleErrors } from "../../resources/workflow_circles.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import { runHook } from "../../plugins/hooks.ts";
 import type { PluginHost } from "../../plugins/run_plugin.ts";
@@ -109,6 +110,7 @@ export async function apply(
         proposed.list("Trigger") as Resource<TriggerSpec>[],
       ),
       ...identityErrors(manifests.identities, personsOf(proposed)),
+      ...circleErrors(resources, proposed),
     ];
     if (clashes.length > 0) throw nothingApplied(clashes);
     const inUse = usedByOthers(pruned, proposed);
