@@ -7,7 +7,7 @@
 import { signal } from "@preact/signals";
 import { defined } from "../../../src/base/defined.ts";
 import type { CallName, Input, Output, StreamName } from "../../../src/api/operations.ts";
-import { needsLogin } from "./login.ts";
+import { isAway, needsLogin } from "./login.ts";
 import { endSession, session } from "./session.ts";
 
 /** An error that the daemon or the gateway answered with. */
@@ -84,18 +84,17 @@ async function send(name: string, input: unknown, signal?: AbortSignal): Promise
     body: JSON.stringify(input),
     redirect: "manual",
     ...defined({ signal }),
-  }).catch(() => {
-    if (signal?.aborted === true) {
-      throw new Refusal("The request was cancelled", { code: "aborted" });
-    }
+  }).catch(() => undefined);
+  if (response === undefined && signal?.aborted === true) {
+    throw new Refusal("The request was cancelled", { code: "aborted" });
+  }
+  if (response === undefined || isAway(response)) {
     reach.value = "console";
     throw new Refusal(
       "svc console does not answer: it has ended, or the connection to it is lost",
-      {
-        code: "unreachable",
-      },
+      { code: "unreachable" },
     );
-  });
+  }
   const isOut = needsLogin(response);
   if (response.ok && !isOut) {
     reach.value = "connected";

@@ -44,6 +44,7 @@ export async function openSession(): Promise<void> {
     session.value = "none";
     return;
   }
+  if (found.person !== undefined) hasLogin.value = true; // also where only a proxy says that it is over
   sessionStorage.setItem(STORED, JSON.stringify(found));
   session.value = found;
   answerSiblings();
@@ -63,7 +64,7 @@ export function logOut(): void {
 
 function forget(): void {
   sessionStorage.removeItem(STORED);
-  [hasLogin.value, session.value] = [true, "out"];
+  session.value = "out";
 }
 
 async function exchange(ticket: string): Promise<Session | undefined> {
