@@ -9,7 +9,7 @@
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { trigger } from "../helpers/manifests.ts";
-import { everyProgramTest, NO_DATABASE } from "../helpers/program.ts";
+import { everyProgramTest, NO_DATABASE, ONE_PROGRAM, runSvc } from "../helpers/program.ts";
 import { missing } from "../helpers/requirements.ts";
 import { NO_SANDBOX } from "../helpers/sandbox.ts";
 import { ALLOWED, type Escape, ESCAPES } from "../sandbox/escapes.ts";
@@ -51,11 +51,13 @@ async function tryAll(
   const task = JSON.parse(described.stdout);
   equal(task.state, "succeeded", task.reason);
   const came: string[] = [];
+  const env = { SVC_DATA_DIR: daemon.dataDir };
   for (const [at, escape] of escapes.entries()) {
     const step = task.steps.find((one: { id: string }) => one.id === `e${at}`);
     const reason = String(step.reason ?? "");
     ok(!/sandbox cannot be made|cannot start/.test(reason), `${escape.name}: ${reason}`);
-    const logs = await daemon.svc(["task", "logs", id, "--step", `e${at}`]);
+    const logs = await runSvc(ONE_PROGRAM, ["task", "logs", id, "--step", `e${at}`], { env });
+    equal(logs.code, 0, logs.stderr);
     const tried = { printed: logs.stdout + logs.stderr, outputs: step.outputs ?? {} };
     const out = await escape.worked(outside, tried);
     if (out !== undefined) came.push(`a step ${escape.name}: ${out}`);
