@@ -243,6 +243,38 @@ programTest("a rejection ends it, and an admin answers for others with a token",
   match(described, /approved by token root: forced: on call/);
 });
 
+programTest("a role that was lowered after the question counts at the answer", async (program) => {
+  await using daemon = await startDaemon(program);
+  const of = (role: string) => [person("ada", [], role), person("bob", [], role)];
+  await daemon.apply(
+    ...of("admin"),
+    workflow("w", { by: ["bob"] }),
+    trigger("w", { ...OPEN, workflow: "w" }),
+  );
+  const [one, two] = [await ask(daemon, "w", 1), await ask(daemon, "w", 2)];
+  const [ada, bob] = [await tokenOf(daemon, "ada"), await tokenOf(daemon, "bob")];
+  const digestOf = async (id: string) => {
+    const open = await daemon.json("get", "approvals") as { task_id: string; digest: string }[];
+    return open.find(({ task_id: of }) => of === id)?.digest ?? "";
+  };
+  const force = ["--force", "--reason", "on call"];
+  const answer = async (id: string, env: Record<string, string>, more: readonly string[] = []) => {
+    const shown = ["--digest", await digestOf(id), "--yes"];
+    return await daemon.svc(["task", "approve", id, ...shown, ...more], { env });
+  };
+  await daemon.apply(...of("operator"));
+  const late = await answer(one, ada, force);
+  equal(late.code === 0, false);
+  match(late.stderr, /Only a token with the role admin answers .*, and yours acts as operator/);
+  equal((await daemon.json("get", "approvals") as unknown[]).length, 2, "that was no answer");
+  await daemon.apply(...of("read_only"));
+  const named = await answer(one, bob);
+  equal(named.code, 0, named.stderr); // to be named in the question is enough
+  await daemon.apply(...of("admin"));
+  equal((await answer(two, ada, force)).code, 0, "and it is raised again");
+  for (const { state } of await daemon.settled()) equal(state, "succeeded");
+});
+
 programTest("no step answers the question of its task, with or without its run token", async () => {
   await using daemon = await startDaemon(ONE_PROGRAM);
   const tries = [

@@ -290,6 +290,40 @@ Deno.test("an overdue question is told at half its time, then once in each `ever
   equal(await look(9.9 * HOUR), 0, "it was answered");
 });
 
+Deno.test("a clock that is set has nobody told of half a time that is not over, nor too late", async () => {
+  await using rig = rigOf(notificationOf("me", { on: ["approval.overdue"], every: "2h" }));
+  const { clock, notifications, events } = rig;
+  let asked = question();
+  const log = createLog({ level: "error", format: "json", clock, write: () => {} });
+  const store = {
+    listApprovals: () => Promise.resolve([asked]),
+    listNodes: () => Promise.resolve([{ isAlive: true, isSelf: true } as NodeRecord]),
+  };
+  await using _looking = new OverdueApprovals({ store, notifications, events, clock, log });
+  const [HOUR, SOON] = [3_600_000, 0.1];
+  const after = async (hours: number) => {
+    await clock.advance(hours * HOUR);
+    return rig.titles().length;
+  };
+  const set = (hours: number) => {
+    clock.time = hours * HOUR;
+  };
+  set(0);
+  equal(await after(1), 0);
+  set(6);
+  equal(await after(SOON), 1, "set forward: half of it is over");
+  set(2);
+  equal(await after(2.9), 0, "set back: it is not over any more");
+  equal(await after(2 * SOON), 1, "and then it is, once more");
+  set(-100);
+  equal(await after(3), 0, "before it was asked");
+  asked = { ...asked, openedAt: -97 * HOUR, dueAt: -87 * HOUR }; // its wait has begun anew
+  equal(await after(4.9), 0);
+  equal(await after(2 * SOON), 1, "half of the time that it has now");
+  set(-86);
+  equal(await after(3), 0, "nobody can answer any more");
+});
+
 Deno.test("messages go to each target of a Notification", async () => {
   const to: NotificationSpec["to"] = [
     { webhook: { url: "http://127.0.0.1:9/" } },

@@ -85,9 +85,10 @@ function checkForced(reason: string, caller: Caller): void {
     throw new AppError("invalid", `A reason has 1 to ${MAX_REASON} characters`);
   }
   if (caller.role === "admin" && !isBareSocket(caller)) return;
+  const found = isBareSocket(caller) ? "never the bare socket" : `and yours acts as ${caller.role}`;
   throw new AppError(
     "refused",
-    "Only a token with the role admin answers in the place of others, never the bare socket",
+    `Only a token with the role admin answers in the place of others, ${found}`,
   );
 }
 
