@@ -129,7 +129,7 @@ browserTest("a list shows at every width how it stands, why and when", async (t)
         `Math.max(...[...document.querySelectorAll(".rows .all .row")]
           .map((one) => one.getBoundingClientRect().bottom))`,
       ) as Promise<number>;
-    ok(await lowest() >= 800);
+    await until("rows down to the end", async () => await lowest() >= 800 || undefined);
     await page.evaluate("scrollTo(0, document.body.scrollHeight)");
     await settled(page);
     const { top, last } = await page.evaluate(`({
