@@ -78,7 +78,8 @@ controlTest(
   async (rig) => {
     using db = new DatabaseSync(rig.dirs.database);
     const insert = db.prepare(
-      `INSERT INTO control_tokens VALUES (?, ?, 'old', 'admin', 1, ?, NULL, NULL, 0)`,
+      `INSERT INTO control_tokens (id, hash, name, role, created_at, expires_at)
+       VALUES (?, ?, 'old', 'admin', 1, ?)`,
     );
     for (const [n, ms] of TOO_LATE.entries()) insert.run(`01J${n}`, `hash${n}`, BigInt(ms));
     insert.run("01J9", "hash9", 8_641_763_793_599_913);

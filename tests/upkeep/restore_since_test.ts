@@ -43,8 +43,8 @@ function change(file: string, sql: string): void {
 
 /** Makes a token `id` in a database; its hash is `id` with an `h` before it. */
 function token(id: string, { role = "admin", until = LATER, revoked = "NULL" } = {}): string {
-  return `INSERT INTO control_tokens VALUES
-    ('${id}', 'h${id}', 'for ${id}', '${role}', 1, ${until}, ${revoked}, NULL, 0);`;
+  return `INSERT INTO control_tokens (id, hash, name, role, created_at, expires_at, revoked_at) VALUES
+    ('${id}', 'h${id}', 'for ${id}', '${role}', 1, ${until}, ${revoked});`;
 }
 
 /** Tokens of the database that nobody has revoked. */
