@@ -48,8 +48,8 @@ const BREAKS = 0.08;
 /** One history in so many has a node die. */
 const DEATHS = 4;
 const HISTORIES = times(8, 2);
-/** Histories at the same time: each has some thirty connections. */
-const AT_ONCE = 6;
+/** Histories at the same time: each has some thirty connections, and three nodes in this one process. */
+const AT_ONCE = 3;
 /** How long one may take on a machine that has nothing else to do. */
 const MOST_MS = 30_000;
 
