@@ -487,10 +487,8 @@ for (const [name, command] of Object.entries(WORK)) {
     ),
     async fn() {
       const deno = Deno.execPath(); // of a checkout that may be below /tmp
-      const options = [
-        ..."--proc /proc --setenv HOME /tmp --setenv DENO_DIR /tmp/d --ro-bind".split(" "),
-        ...[deno, deno],
-      ];
+      const home = "--proc /proc --setenv HOME /tmp --setenv DENO_DIR /tmp/d".split(" ");
+      const options = [...home, "--ro-bind", deno, deno];
       for (const nested of [false, true]) {
         const { code, stdout, stderr } = await inside(program(ARCH, nested), command, options);
         ok(code === 0 && stdout.endsWith("fine\n"), `${code} ${stdout} ${stderr}`);
