@@ -9,7 +9,8 @@
 import { findOperation, type Input, type OperationName } from "../../api/operations.ts";
 import type { Caller } from "../../auth/caller.ts";
 import type { Handlers } from "../server/server.ts";
-import type { AuditedOperation, AuditLog } from "./audit_log.ts";
+import type { AuditLog } from "./audit_log.ts";
+import { auditedLines } from "./audited_lines.ts";
 
 type Inputs = { readonly [Name in OperationName]: Input<Name> };
 
@@ -78,7 +79,7 @@ export function recordingPersons(handlers: Handlers, host: Recorder): Handlers {
       const audited = { operation, targets, caller };
       const act = () => handle(input, caller, signal);
       return isStream
-        ? recordedLines(act as () => AsyncGenerator<unknown>, audited, host)
+        ? auditedLines(audited, act as () => AsyncGenerator<unknown>, host)
         : host.audited(audited, act as () => Promise<unknown>);
     };
     return [operation, recording];
@@ -94,21 +95,3 @@ type Handle = (
   caller: Caller,
   signal?: AbortSignal,
 ) => Promise<unknown> | AsyncGenerator<unknown>;
-
-/** The lines of `act`; a client that leaves in the midst of them ends the row as well. */
-async function* recordedLines(
-  act: () => AsyncGenerator<unknown>,
-  audited: AuditedOperation,
-  host: Recorder,
-): AsyncGenerator<unknown> {
-  const end = await host.startAudited(audited);
-  let failure: unknown;
-  try {
-    yield* act();
-  } catch (error) {
-    failure = error;
-    throw error;
-  } finally {
-    await end(failure);
-  }
-}
