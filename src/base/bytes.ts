@@ -72,6 +72,11 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
+/** Whether two secret texts are equal, in time that does not depend on where they differ. */
+export function equalSecrets(a: string, b: string): boolean {
+  return equalBytes(utf8(sha256Hex(a)), utf8(sha256Hex(b)));
+}
+
 /** The parts, one after the other. */
 export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { equalBytes, sha256Hex, toHex, utf8 } from "../base/bytes.ts";
+import { equalBytes, equalSecrets, sha256Hex, toHex, utf8 } from "../base/bytes.ts";
 import type { Clock } from "../base/clock.ts";
 
 /** Most keys of one holder at once, and most tickets; a newer one replaces the oldest. */
@@ -98,7 +98,7 @@ export class Sessions implements Disposable {
     const spent = this.#spend(ticket);
     if (spent === undefined) return undefined;
     const { of } = spent;
-    if (of !== undefined && !equalBytes(hashOf(of.cookie), hashOf(cookie))) return undefined;
+    if (of !== undefined && !equalSecrets(of.cookie, cookie)) return undefined;
     const text = newSecret();
     const expiresAt = this.#clock.now() + KEY_MS;
     const ending = new AbortController();

@@ -5,7 +5,7 @@
  */
 
 import * as jose from "jose";
-import { equalBytes, sha256Hex, utf8 } from "../../base/bytes.ts";
+import { equalSecrets } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
 import type { AssertionValues, HeaderValues } from "./login_file.ts";
 import { away, notBelieved, type ProviderFetch } from "./provider_fetch.ts";
@@ -69,7 +69,7 @@ export function headerWay(
     read(headers) {
       if (secretHeader !== undefined || secret !== undefined) {
         const sent = headers.get(secretHeader ?? "") ?? "";
-        if (secret === undefined || !equalTexts(sent, secret)) {
+        if (secret === undefined || !equalSecrets(sent, secret)) {
           return Promise.reject(notBelieved("the secret of the proxy is missing or wrong"));
         }
       }
@@ -83,8 +83,4 @@ export function headerWay(
       return Promise.resolve(`header:${user}`);
     },
   };
-}
-
-function equalTexts(one: string, other: string): boolean {
-  return equalBytes(utf8(sha256Hex(one)), utf8(sha256Hex(other)));
 }

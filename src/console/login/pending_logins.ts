@@ -5,7 +5,7 @@
  * @module
  */
 
-import { equalBytes, sha256Hex, utf8 } from "../../base/bytes.ts";
+import { equalSecrets, sha256Hex } from "../../base/bytes.ts";
 import type { WallClock } from "../../base/clock.ts";
 import type { LoginSecrets } from "./ways.ts";
 
@@ -58,7 +58,6 @@ export class PendingLogins {
     if (login === undefined || login.way !== way || this.#clock.now() >= login.until) {
       return undefined;
     }
-    const [kept, sent] = [sha256Hex(login.cookie), sha256Hex(cookie)];
-    return equalBytes(utf8(kept), utf8(sent)) ? login : undefined;
+    return equalSecrets(login.cookie, cookie) ? login : undefined;
   }
 }
