@@ -21,7 +21,12 @@ import { freePort } from "../helpers/postgres_server.ts";
 import { ONE_PROGRAM } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
-import { CLIENT, type RealProvider, startProvider } from "../rigs/real_provider.ts";
+import {
+  CLIENT,
+  logInAtProvider,
+  type RealProvider,
+  startProvider,
+} from "../rigs/real_provider.ts";
 import { ada, type TeamRig, teamRig } from "../rigs/team_rig.ts";
 
 const DEPLOY = {
@@ -95,14 +100,6 @@ async function clickLink({ browser, origin }: Scene, path: string): Promise<Page
   return page;
 }
 
-/** Logs in on the pages of the provider. */
-async function logIn(page: Page, name: string): Promise<void> {
-  await page.getByPlaceholder("Enter any login").fill(name);
-  await page.getByPlaceholder("and password").fill("x");
-  await page.getByRole("button", { name: "Sign-in" }).click();
-  await page.getByRole("button", { name: "Continue" }).click();
-}
-
 const skip = BROWSER === "" ? undefined : NO_OPENSSL;
 
 browserTest(
@@ -116,7 +113,7 @@ browserTest(
     await page.getByPlaceholder("Enter any login").waitFor();
     equal(new URL(page.url()).origin, provider.issuer);
     await picture(page, "team-login-at-provider");
-    await logIn(page, "ada");
+    await logInAtProvider(page, "ada");
 
     await page.getByRole("heading", { name: "deploy: ok" }).waitFor();
     const place = new URL(page.url());
@@ -174,7 +171,7 @@ browserTest(
     scene.browser.expects(/Failed to load resource: .*(401|403|422)|stream|net::ERR/i);
     const task = await ask(rig);
     const page = await clickLink(scene, `/approvals/${task}/ok`);
-    await logIn(page, "ada");
+    await logInAtProvider(page, "ada");
     await page.getByRole("heading", { name: "deploy: ok" }).waitFor();
     await page.getByRole("button", { name: "Approve", exact: true }).click();
     const dialog = page.getByRole("dialog", { name: "Approve" });

@@ -106,6 +106,8 @@ const OF_OTHERS = new Set(["docs/install.md"]);
 /** Options of other programs that pages speak of. */
 const OTHERS = new Set([
   "--dangerously-skip-permissions",
+  "--oidc-email-claim",
+  "--skip-provider-button",
   "--print",
   "--output-format",
   "--permission-mode",

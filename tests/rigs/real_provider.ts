@@ -8,6 +8,7 @@
 import { createServer } from "node:https";
 import { Provider } from "oidc-provider";
 import * as jose from "jose";
+import type { Page } from "playwright-core";
 import { makePair } from "../helpers/certificate.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { SECRET } from "./team_rig.ts";
@@ -21,6 +22,14 @@ export interface RealProvider extends AsyncDisposable {
   readonly issuer: string;
   /** File of its certificate, which signs itself. */
   readonly certFile: string;
+}
+
+/** Logs in on its pages. */
+export async function logInAtProvider(page: Page, name: string): Promise<void> {
+  await page.getByPlaceholder("Enter any login").fill(name);
+  await page.getByPlaceholder("and password").fill("x");
+  await page.getByRole("button", { name: "Sign-in" }).click();
+  await page.getByRole("button", { name: "Continue" }).click();
 }
 
 /** Starts one whose client may come back to `callback`. */

@@ -36,6 +36,7 @@ export class ServedConsole implements AsyncDisposable {
   stderr = "";
   readonly login: string;
   readonly env: Readonly<Record<string, string>>;
+  /** NaN at a Unix socket. */
   port = 0;
   readonly #child: Deno.ChildProcess;
   readonly #over: Promise<number>;
@@ -69,7 +70,7 @@ export class ServedConsole implements AsyncDisposable {
     this.port = Number(
       await until("the ready line", () => {
         ok(!ended, this.stderr);
-        return /^svc console is ready on \S+, at \S+:(\d+)\n/.exec(this.stdout)?.[1];
+        return /^svc console is ready on \S+, at (?:unix:|\S+:)(\S+)\n/.exec(this.stdout)?.[1];
       }),
     );
   }
