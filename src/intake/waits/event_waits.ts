@@ -31,7 +31,7 @@ export interface EventWaitsHost extends LooksHost {
 
 /** How often what a hint has lost is looked for. */
 const SWEEP_MS = 15_000;
-/** How long after a hint of another daemon the waits are read: many open at once. */
+/** Least time between two reads of the waits after hints of other daemons: many open at once. */
 const REFRESH_MS = 100;
 /** An id is made when its event arrives, and stored later: a look begins so long before its cursor. */
 const SLACK_MS = 2 * 60_000;
@@ -110,14 +110,21 @@ export class EventWaits implements AsyncDisposable {
   #followOthers(): void {
     const { clock, events } = this.#host;
     let soon: Disposable | undefined;
-    this.#subscriptions.defer(() => soon?.[Symbol.dispose]());
-    this.#subscriptions.use(events.on("recordsChanged", ({ record }) => {
-      if (record !== "wait" || soon !== undefined) return;
+    let isAsked = false;
+    const refresh = () => {
+      isAsked = false;
+      this.#isStale = true;
+      this.#runner.kick();
       soon = clock.after(REFRESH_MS, () => {
         soon = undefined;
-        this.#isStale = true;
-        this.#runner.kick();
+        if (isAsked) refresh();
       });
+    };
+    this.#subscriptions.defer(() => soon?.[Symbol.dispose]());
+    this.#subscriptions.use(events.on("recordsChanged", ({ record }) => {
+      if (record !== "wait") return;
+      if (soon === undefined) refresh();
+      else isAsked = true;
     }));
   }
 

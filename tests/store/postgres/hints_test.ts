@@ -135,6 +135,14 @@ twoDaemonsTest("events that come at once are one message, each of them once", as
   deepEqual([messages.length, messages.flatMap(readHints).length], [1, 11]);
   for (const n of range(0, 1000)) here.events.publish("logWritten", { taskId: `${n}` });
   await when("that there are too many", () => messages.at(-1) === "*");
+  await clock.pause(100);
+  messages.length = 0;
+  here.events.publish("recordsChanged", { record: "delivery", id: "D" });
+  for (const _ of range(0, 20)) await Promise.resolve(); // what is sent at once is on its way now
+  here.events.publish("taskStopping", {});
+  await when("a message", () => messages.length > 0);
+  const names = messages.flatMap(readHints).map(([name]) => name);
+  deepEqual(names, ["recordsChanged", "taskStopping"], "what is only shown waits for company");
 });
 
 twoDaemonsTest(

@@ -28,6 +28,10 @@ export type Hint = {
   readonly [Name in HintedName]: readonly [Name, DaemonEvents[Name]];
 }[HintedName];
 
+/** Whether other daemons act on it, and do not only show it. */
+export const isUrgent = ([name, data]: Hint): boolean =>
+  name === "recordsChanged" ? data.record === "wait" : name !== "logWritten";
+
 /** What wakes those that take up work: another daemon may have left some. */
 export const WAKING: readonly Hint[] = [
   ["tasksStored", { replaced: [] }],

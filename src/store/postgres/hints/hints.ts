@@ -12,7 +12,15 @@ import type { Core } from "../../../base/core.ts";
 import { SerialRunner } from "../../../base/serial_runner.ts";
 import type { DaemonEvents, Events } from "../../events.ts";
 import { Channel, type ChannelOptions, MAX_MESSAGE_BYTES } from "../database/channel.ts";
-import { ANYTHING, type Hint, HINTED, type HintedName, publish, WAKING } from "./hinted_events.ts";
+import {
+  ANYTHING,
+  type Hint,
+  HINTED,
+  type HintedName,
+  isUrgent,
+  publish,
+  WAKING,
+} from "./hinted_events.ts";
 
 /** The hub of this daemon, and the address of the database through which it reaches the others. */
 export interface HintsHost extends Core, Pick<ChannelOptions, "url" | "env" | "onSecret"> {
@@ -22,7 +30,8 @@ export interface HintsHost extends Core, Pick<ChannelOptions, "url" | "env" | "o
 
 /**
  * Least time between two messages: each is a commit, and PostgreSQL runs those of all daemons one
- * after the other.
+ * after the other. What only shows something waits as long for company, so that what another daemon
+ * has to act on does not come right behind it.
  */
 const SPACING_MS = 50;
 /**
@@ -43,6 +52,7 @@ export class Hints implements AsyncDisposable {
   readonly #channel: Channel;
   readonly #sending: SerialRunner;
   readonly #own = new DisposableStack();
+  #soon: Disposable | undefined;
   readonly #outgoing = new OutgoingHints();
   /** Whether the event that is published now came from another daemon. */
   #isRelaying = false;
@@ -71,9 +81,11 @@ export class Hints implements AsyncDisposable {
       this.#own.use(events.on(name, (data) => {
         if (this.#isRelaying) return;
         this.#outgoing.add(name, data);
-        this.#sending.kick();
+        if (isUrgent([name, data] as Hint)) this.#sending.kick();
+        else this.#kickSoon();
       }));
     }
+    this.#own.defer(() => this.#soon?.[Symbol.dispose]());
     this.#own.use(
       clock.every(LOOK_INTERVAL_MS, () => this.#relay(this.#channel.isOpen ? WAKING : ANYTHING)),
     );
@@ -87,18 +99,26 @@ export class Hints implements AsyncDisposable {
     await this.#channel[Symbol.asyncDispose]();
   }
 
-  async #send(): Promise<undefined> {
-    await Promise.resolve(); // a call publishes several events
-    await this.#say();
-    await this.#host.clock.pause(SPACING_MS);
+  #kickSoon(): void {
+    this.#soon ??= this.#host.clock.after(SPACING_MS, () => {
+      this.#soon = undefined;
+      this.#sending.kick();
+    });
   }
 
-  async #say(): Promise<void> {
-    if (!this.#channel.isOpen) return; // it is said once the connection is back
+  async #send(): Promise<undefined> {
+    await Promise.resolve(); // a call publishes several events
+    if (await this.#say()) await this.#host.clock.pause(SPACING_MS);
+  }
+
+  /** Says what there is to say; whether that was anything. */
+  async #say(): Promise<boolean> {
+    if (!this.#channel.isOpen) return false; // it is said once the connection is back
     const message = this.#outgoing.take();
-    if (message === undefined) return;
+    if (message === undefined) return false;
     try {
       await this.#channel.say(message);
+      return true;
     } catch (error) {
       this.#outgoing.addAnything(); // it may not have been heard
       throw error;

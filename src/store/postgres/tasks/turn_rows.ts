@@ -12,6 +12,7 @@ import { IS_UNUSED } from "../../sql/sessions.ts";
 import { PARKED_COLUMNS, seenOpen, toParked } from "../../sql/parking.ts";
 import { askBudgetsAgain, settleRun } from "../../sql/budgets.ts";
 import { endTurn, noteLimit, takeTurn, type TurnHost } from "../../sql/turns.ts";
+import { findWait } from "../../sql/waits.ts";
 import type { TaskState } from "../../task_records.ts";
 import { parkTask } from "../../transactions/park_task.ts";
 import type { TurnStore } from "../../turn_store.ts";
@@ -102,7 +103,15 @@ export function turnMethods(
           parkTask(set, taskId, parking, toParked(row, parking));
         });
       }),
-    openWait: (asked) => connections.transaction((db) => open(db, asked)),
+    async openWait(asked) {
+      // One that is over stays so: a step that is run again finds that out without a lock.
+      const known = await connections.use(async (db) => {
+        await host.checkClaim(db, asked.taskId);
+        return await findWait(db, asked);
+      });
+      if (known?.end !== undefined) return known;
+      return await connections.transaction((db) => open(db, asked));
+    },
     startChildren: (asked) =>
       connections.transaction((db) =>
         start(db, (request, work) => changeTasks(db, request, work), asked)
