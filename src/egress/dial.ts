@@ -7,6 +7,7 @@
 
 import { lookup } from "node:dns/promises";
 import { canonicalIp, isPublicIp } from "../base/ip_address.ts";
+import { withCertificateAdvice } from "../base/certificate_advice.ts";
 import { messageOf } from "../base/errors.ts";
 import type { Clock } from "../base/clock.ts";
 import type { HostRule } from "../resources/host_rule.ts";
@@ -126,7 +127,8 @@ export class Dialler {
           caCerts: [...this.#options.caCerts ?? []],
         }, over);
       } catch (error) {
-        throw new DialFault("unreachable", `there is no secure connection: ${messageOf(error)}`);
+        const why = withCertificateAdvice(messageOf(error));
+        throw new DialFault("unreachable", `there is no secure connection: ${why}`);
       }
     }
     throw new DialFault("unreachable", explain(fault));

@@ -7,6 +7,7 @@
  * @module
  */
 
+import { withCertificateAdvice } from "../base/certificate_advice.ts";
 import type { Clock } from "../base/clock.ts";
 import { AppError, messageOf } from "../base/errors.ts";
 
@@ -129,7 +130,8 @@ function explain(host: string, messages: string): Unanswered {
   if (/port \d+ (is|are) blocked/.test(messages)) {
     return unanswered("connection", `svc sends nothing to the port of ${host}`, false);
   }
-  const [, inside] = /client error \(Connect\): (.*)$/s.exec(messages) ?? [];
+  const [, inside] = /client error \(Connect\): (.*)$/s.exec(messages) ??
+    /(Failed opening CA file: .*)$/s.exec(messages) ?? [];
   if (inside === undefined) {
     return unanswered("connection", `The connection to ${host} ended before its answer`);
   }
@@ -139,8 +141,8 @@ function explain(host: string, messages: string): Unanswered {
   if (/connection refused/i.test(inside)) {
     return unanswered("refused", `Nothing listens at ${host}`, false);
   }
-  if (/certificate|tls|handshake|InvalidContentType/i.test(inside)) {
-    const why = inside.slice(0, 200);
+  if (/certificate|tls|handshake|InvalidContentType|CA file/i.test(inside)) {
+    const why = withCertificateAdvice(inside.slice(0, 200).trim());
     return unanswered("tls", `No secure connection to ${host}: ${why}`, false);
   }
   return unanswered("connection", `${host} cannot be reached: ${inside.slice(0, 200)}`, false);

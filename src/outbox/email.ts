@@ -6,6 +6,7 @@
  */
 
 import { defined } from "../base/defined.ts";
+import { withCertificateAdvice } from "../base/certificate_advice.ts";
 import { AppError, messageOf } from "../base/errors.ts";
 import { type EmailTarget, mayBePlain } from "../resources/notification.ts";
 import type { OutboxMessage } from "../store/outbox_records.ts";
@@ -101,7 +102,7 @@ export function toSendResult(error: unknown, server: string): SendResult {
     readonly responseCode?: unknown;
   };
   const said = messageOf(error).replace(/\s+/g, " ").slice(0, 300);
-  const reason = `${server}: ${said}`;
+  const reason = `${server}: ${withCertificateAdvice(said)}`;
   // A certificate may be renewed and a server may come back, but it repeats a refusal.
   const isFinal = typeof responseCode === "number"
     ? responseCode >= 500
