@@ -15,7 +15,7 @@ export interface BudgetStore {
    */
   settleRun(ended: EndedRun): Promise<readonly BudgetNews[]>;
   /** Lets the steps of a project that wait for a budget ask again: a budget has changed. */
-  askBudgetsAgain(project: string): Promise<void>;
+  askBudgetsAgain(project: string, now: number): Promise<void>;
   /** How those budgets of a project stand that runs have used. */
   listBudgetUse(project: string): Promise<BudgetUse[]>;
 }

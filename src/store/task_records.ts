@@ -390,7 +390,7 @@ export interface TaskCounts {
   readonly waiting: number;
   readonly running: number;
   /**
-   * Milliseconds since the epoch when the oldest pending task came; absent when none is pending.
+   * Milliseconds since the epoch when the first pending one was made, woken or given back, if any is.
    */
   readonly oldestPendingAt?: number;
   /** The same, only of tasks that wait for a worker. */

@@ -20,6 +20,7 @@ import type {
   TaskFinish,
   TaskQuery,
 } from "./task_records.ts";
+import type { Requeue } from "./turn_records.ts";
 
 /** Tasks, as an operator reads them. */
 export interface TaskStore {
@@ -47,9 +48,9 @@ export interface TaskQueue {
   claimInterrupted(): Promise<ClaimedTask[]>;
   /**
    * Puts a running task back in the queue; its finished steps are kept, and these records of steps
-   * stored. `activeMs`: how long the worker has run it, in milliseconds.
+   * stored.
    */
-  requeueTask(taskId: string, steps?: readonly StepRecord[], activeMs?: number): Promise<void>;
+  requeueTask(taskId: string, requeue: Requeue): Promise<void>;
   /** Ends a running task. */
   finishTask(end: TaskEnd): Promise<TaskFinish>;
   /**

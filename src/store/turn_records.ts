@@ -79,6 +79,9 @@ export interface Parking {
   readonly now: number;
 }
 
+/** How a running task goes back to the queue. */
+export type Requeue = Pick<Parking, "now" | "activeMs"> & Partial<Pick<Parking, "steps">>;
+
 /** A conversation of one agent under one key. */
 export interface AgentSession {
   /** Id of the session, and name of its home directory: lower-case letters, digits and `-`. */

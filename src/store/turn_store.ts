@@ -25,7 +25,7 @@ export interface TurnStore {
    * Ends the turn of a step, or its waiting for one. The next in the queue gets it, and its task is
    * ready if it was waiting. Without `position`: of all steps of the task.
    */
-  endTurn(taskId: string, position?: number): Promise<void>;
+  endTurn(taskId: string, now: number, position?: number): Promise<void>;
   /**
    * Gives a running task back until one of its steps can go on: it gets a turn, its wait is over, or a
    * time has come. It keeps the room that it occupies in its group, and that in its workspace unless it

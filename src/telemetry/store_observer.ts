@@ -76,7 +76,7 @@ const MEANINGS: { readonly [Name in StoreMethod]?: AfterCall<Observed, Name> } =
     observer.taskLeft?.(taskId, state);
     if (isEnd) observer.taskEnded?.(state, task && { task, now });
   },
-  requeueTask({ observer, running }, _, taskId, steps = []) {
+  requeueTask({ observer, running }, _, taskId, { steps = [] }) {
     for (const step of steps) stepStored(observer, taskId, step);
     running.delete(taskId);
     observer.taskLeft?.(taskId, "interrupted");

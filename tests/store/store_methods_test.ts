@@ -113,7 +113,7 @@ Deno.test("what a running task has to hear of is announced, and that resources w
     taskId,
     reason: "",
   }], WAKES]);
-  await store.endTurn(taskId);
+  await store.endTurn(taskId, 5);
   deepEqual(take(), [["recordsChanged", { record, id: taskId }], WAKES]);
   await store.noteLimit({ project: "p", agent: "a", until: 9, reason: "" }, 1);
   deepEqual(take(), [WAKES]);

@@ -180,7 +180,7 @@ test("without an answer steps go on when the budget resets, within the next one"
 test("a raised limit takes the question back", async (rig) => {
   const { question, asking, other, worker } = await twoWait(rig);
   apply(rig, undefined, 5);
-  await rig.store.askBudgetsAgain("default");
+  await rig.store.askBudgetsAgain("default", 5);
   worker.kick();
   for (const id of [asking, other]) equal((await rig.ended(id)).state, "succeeded");
   deepEqual(await questions(rig), []);

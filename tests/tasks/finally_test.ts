@@ -111,7 +111,7 @@ test("a task that could not run stays so after a restart, even if it could run b
   equal((await first).state, "interrupted");
   await Deno.mkdir(`${rig.dirs.root}/late`);
   await Deno.writeTextFile(`${rig.workspace}/go`, "");
-  await rig.store.requeueTask(claimed.task.id);
+  await rig.store.requeueTask(claimed.task.id, { now: 5 });
   const { state, reason } = await rig.run(await rig.reclaim(claimed.task.id));
   equal(state, "failed");
   match(reason, /late" does not exist/);

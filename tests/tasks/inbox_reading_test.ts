@@ -111,7 +111,7 @@ spec: {command: 'cat > prompt.$SVC_ATTEMPT; echo > at.a; until [ -e go ]; do sle
   deepEqual(await unread(rig, id), []);
   killed.abort();
   equal((await stopped).state, "interrupted");
-  await rig.store.requeueTask(id, (await rig.task(id)).steps);
+  await rig.store.requeueTask(id, { now: 5, steps: (await rig.task(id)).steps });
   await go(rig);
   const again = await rig.reclaim(id);
   await rig.host.inboxes.add(id, { text: "two" });
@@ -301,7 +301,7 @@ test("after a crash, messages are unread that were given to an agent which is no
   // It began, and the daemon was killed before the end of the step was stored.
   const begun = { position: 0, id: "a", state: "running", reason: "", startedAt: 1 } as const;
   await rig.store.saveStep(id, { ...begun, readFrom: 0, readUpTo: 1 });
-  await rig.store.requeueTask(id, []);
+  await rig.store.requeueTask(id, { now: 5 });
   equal((await rig.run(await rig.reclaim(id))).state, "failed");
   deepEqual(await unread(rig, id), ["one"]);
 });

@@ -87,7 +87,7 @@ function awayUntilEnd({ store }: Rig) {
       return Promise.reject(new AppError("overloaded", "Not now"));
     },
     finishTask: (end) => back(() => store.finishTask(end)),
-    requeueTask: (taskId, steps) => back(() => store.requeueTask(taskId, steps)),
+    requeueTask: (taskId, requeue) => back(() => store.requeueTask(taskId, requeue)),
   };
   return { methods, stepEnded: ended.promise };
 }
@@ -135,7 +135,7 @@ test("a task that is claimed after the end of the lease is given back unrun", as
       }
       return claim;
     },
-    requeueTask: (taskId) => (requeued.push(taskId), rig.store.requeueTask(taskId)),
+    requeueTask: (taskId, now) => (requeued.push(taskId), rig.store.requeueTask(taskId, now)),
   }, { lease });
   await until("the return of the task", () => requeued[0]);
   const task = await rig.ended(id);
@@ -164,11 +164,11 @@ test("a run whose task this worker has claimed again writes nothing more", async
   const worker = await rig.start(2, {
     async claimTasks(limit, now) {
       // another daemon has taken it over and put it back, while this one was stopped
-      if (++claims === 2) await rig.store.requeueTask(id);
+      if (++claims === 2) await rig.store.requeueTask(id, { now: 5 });
       return await rig.store.claimTasks(limit, now);
     },
-    async requeueTask(taskId, steps) {
-      await rig.store.requeueTask(taskId, steps);
+    async requeueTask(taskId, requeue) {
+      await rig.store.requeueTask(taskId, requeue);
       isBack.resolve();
     },
     async finishTask(end) {

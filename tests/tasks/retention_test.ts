@@ -495,10 +495,10 @@ async function session(r: Rig, n: number, key: string): Promise<string> {
 Deno.test("retention of sessions: the old ones go with their homes, those in use stay", async () => {
   await using r = await rig();
   const [old, used] = [await session(r, 1, "old"), await session(r, 2, "used")];
-  await r.store.endTurn(taskIdOf(1));
+  await r.store.endTurn(taskIdOf(1), 5);
   r.clock.time += 10 * DAY_MS;
   const late = await session(r, 3, "late");
-  await r.store.endTurn(taskIdOf(3));
+  await r.store.endTurn(taskIdOf(3), 5);
   const left = () => [...Deno.readDirSync(r.dirs.sessions)].map(({ name }) => name).sort();
   const rows = async () =>
     (await r.store.findSessions([old, used, late])).map(({ id }) => id).sort();

@@ -86,7 +86,7 @@ test("a run counts as what it cost, and the step after it waits for the window",
     all(agent("a", result({ total_cost_usd: 0.2 }), { budget: raised })),
   );
   equal((await rig.run(claimed)).state, "succeeded");
-  await rig.store.askBudgetsAgain("default");
+  await rig.store.askBudgetsAgain("default", 5);
   equal((await rig.run(await rig.reclaim(second.task.id))).state, "succeeded");
   deepEqual(await spent(rig), { "agent/a usd": [1_220_000, 0, 0] });
 });

@@ -332,7 +332,7 @@ test("stop: a step between two attempts runs again later", async (rig) => {
   const claimed = await rig.claim(FAILS_ONCE);
   const { id } = claimed.task;
   equal((await runEndedAfterTry(rig, claimed, "stop")).state, "interrupted");
-  await rig.store.requeueTask(id);
+  await rig.store.requeueTask(id, { now: 5 });
   equal((await rig.run(await rig.reclaim(id))).state, "succeeded");
   deepEqual(await lines(rig, "log"), ["1", "2"]);
 });
@@ -392,7 +392,7 @@ test("stop: a running step is put back, and continues later with the same attemp
     "c pending",
     "z pending",
   ]);
-  await rig.store.requeueTask(id);
+  await rig.store.requeueTask(id, { now: 5 });
   await Deno.writeTextFile(`${rig.workspace}/go`, "");
   const second = await rig.run(await rig.reclaim(id));
   deepEqual([second.state, second.reason], ["succeeded", ""]);
@@ -410,7 +410,7 @@ test("stop: during finally, its finished steps are kept and the rest goes on lat
   const { id } = claimed.task;
   const first = await rig.run(claimed, { stop: abortAt(rig, "waiting") });
   equal(first.state, "interrupted");
-  await rig.store.requeueTask(id);
+  await rig.store.requeueTask(id, { now: 5 });
   await Deno.writeTextFile(`${rig.workspace}/go`, "");
   const second = await rig.run(await rig.reclaim(id));
   deepEqual([second.state, second.reason], ["failed", 'step "a": exit code 1']);
@@ -430,7 +430,7 @@ test("stop: a cancelled task that is stopped in its finally is still cancelled a
     stop: abortAt(rig, "waiting"),
   });
   equal(first.state, "interrupted");
-  await rig.store.requeueTask(id);
+  await rig.store.requeueTask(id, { now: 5 });
   await Deno.writeTextFile(`${rig.workspace}/go`, "");
   const second = await rig.run(await rig.reclaim(id), { cancel: AbortSignal.abort() });
   equal(second.state, "cancelled");
@@ -445,7 +445,7 @@ test("a task whose steps are all over when it is taken up again just ends", asyn
   const claimed = await rig.claim("{steps: [{id: a, run: touch a}]}");
   equal((await rig.run(claimed)).state, "succeeded");
   await Deno.remove(rig.workspace, { recursive: true });
-  await rig.store.requeueTask(claimed.task.id);
+  await rig.store.requeueTask(claimed.task.id, { now: 5 });
   const again = await rig.run(await rig.reclaim(claimed.task.id));
   deepEqual(again, { state: "succeeded", reason: "" });
 });

@@ -444,7 +444,7 @@ sandboxTest("a daemon that was killed loses no commit of the step that ran", asy
   equal((await ended).state, "interrupted");
   equal(await git(directory, "log", "--format=%s"), "one");
   ok((await Deno.stat(`${directory}.git`)).isDirectory, "what it had of the repository is left");
-  await rig.store.requeueTask(claimed.task.id);
+  await rig.store.requeueTask(claimed.task.id, { now: 5 });
   // Another daemon, which knows nothing of the step that ran.
   const sandboxes = new TaskDirectories(rig.host, rig.dirs, rig.host.sandboxes.written);
   const again = await rig.reclaim(claimed.task.id);

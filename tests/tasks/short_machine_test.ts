@@ -73,7 +73,7 @@ for (
     };
     const requeued: string[] = [];
     await rig.start(1, {
-      requeueTask: (taskId) => (requeued.push(taskId), rig.store.requeueTask(taskId)),
+      requeueTask: (taskId, now) => (requeued.push(taskId), rig.store.requeueTask(taskId, now)),
     }, { guard, health });
     await until("the task a second time", () => requeued[1]);
     equal((await rig.store.findTasks(id))[0]?.state, "pending");
@@ -93,7 +93,7 @@ test("a first step that cannot be started gives its task back", async (rig) => {
   {
     using short = withoutProcesses((line) => !line.includes("echo first"), EMFILE);
     await rig.start(1, {
-      requeueTask: (taskId) => (requeued.push(taskId), rig.store.requeueTask(taskId)),
+      requeueTask: (taskId, now) => (requeued.push(taskId), rig.store.requeueTask(taskId, now)),
     });
     await until("a try", () => short.refused[1]);
     equal((await rig.store.findTasks(id))[0]?.finishedAt, undefined);
@@ -167,8 +167,8 @@ test("a task whose requeue was stored without an answer is not run while the req
       }
       return claim;
     },
-    async requeueTask(taskId) {
-      await rig.store.requeueTask(taskId);
+    async requeueTask(taskId, requeue) {
+      await rig.store.requeueTask(taskId, requeue);
       if (++returns === 1) {
         worker.kick(); // claims it anew, while the worker believes that it was not given back
         throw new AppError("overloaded", "the answer was lost");

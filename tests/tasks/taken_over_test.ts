@@ -46,8 +46,10 @@ testWithRig("what another node has taken meanwhile keeps no other from going on"
   const [lost, kept] = [await rig.queue(1, WORKFLOW), await rig.queue(2, WORKFLOW)];
   await rig.start(2, {
     ...takingOver(rig.store),
-    requeueTask: (id) =>
-      id === lost ? Promise.reject(new Error("another node runs it")) : rig.store.requeueTask(id),
+    requeueTask: (id, requeue) =>
+      id === lost
+        ? Promise.reject(new Error("another node runs it"))
+        : rig.store.requeueTask(id, requeue),
   });
   deepEqual((await rig.ended(kept)).state, "succeeded");
 });

@@ -420,7 +420,7 @@ test("worktree: after a stop the steps go on where they were", async (rig) => {
   untilFile(`${rig.workspace}/begun`).then(() => stop.abort());
   equal((await rig.run(claimed, { stop: stop.signal })).state, "interrupted");
   await Deno.writeTextFile(go, "");
-  await rig.store.requeueTask(id);
+  await rig.store.requeueTask(id, { now: 5 });
   equal((await rig.run(await rig.reclaim(id))).state, "succeeded");
   equal(await rig.printed(id), "mine\n");
   deepEqual(names(rig.dirs.worktrees), []);
@@ -463,7 +463,7 @@ test("worktree: a task whose directory is gone with the work of its steps says s
   await rig.run(claimed, { stop: stop.signal });
   const { id, directory } = await rig.task(claimed.task.id);
   await Deno.remove(directory, { recursive: true });
-  await rig.store.requeueTask(id);
+  await rig.store.requeueTask(id, { now: 5 });
   const { state, reason } = await rig.run(await rig.reclaim(id));
   equal(state, "failed");
   match(reason, /in which finished steps ran, is gone: retry the task$/);
@@ -474,7 +474,7 @@ test("worktree: a cancel while it is made leaves nothing that the next try minds
   const claimed = await rig.claim('{steps: [{id: a, run: "true"}]}', WORKTREE);
   const stopped = await rig.run(claimed, { stop: AbortSignal.abort() });
   equal(stopped.state, "interrupted");
-  await rig.store.requeueTask(claimed.task.id);
+  await rig.store.requeueTask(claimed.task.id, { now: 5 });
   equal((await rig.run(await rig.reclaim(claimed.task.id))).state, "succeeded");
   equal(await branches(rig), "main");
 });

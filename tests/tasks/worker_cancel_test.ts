@@ -170,7 +170,7 @@ test("Queue: the next task begins when one with an agent has ended, whose turns 
   const concurrency = { policy: "Queue", key: "", max: 1 } as const;
   const slow = async (taskId: string, position?: number) => {
     await new Promise((resolve) => setTimeout(resolve, 100));
-    await rig.store.endTurn(taskId, position);
+    await rig.store.endTurn(taskId, 5, position);
   };
   const worker = await rig.start(8, { endTurn: slow });
   await Promise.all(range(1, 4).map((n) => accept(rig.store, n, { plan, task: { concurrency } })));

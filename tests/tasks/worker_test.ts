@@ -555,7 +555,7 @@ spec: {command: "true", maxParallel: 1, timeout: 1h}
   const second = await rig.queue(3, ends);
   worker.kick();
   await waits(2);
-  await rig.store.endTurn(holder);
+  await rig.store.endTurn(holder, 5);
   worker.kick();
   equal((await rig.ended(first)).state, "succeeded");
   equal((await rig.ended(second)).state, "succeeded");

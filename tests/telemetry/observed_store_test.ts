@@ -207,7 +207,7 @@ Deno.test("a task keeps its trace over a restart, and one without is a trace of 
   const { spans, startSpan } = collector();
   const traced = withTracing(temp.store, startSpan, { now: () => 9000 });
   await traced.claimTasks(2, 6000);
-  await traced.requeueTask(taskIdOf(1));
+  await traced.requeueTask(taskIdOf(1), { now: 5 });
   await traced.claimTasks(1, 7000);
   deepEqual(spans.map(({ name, parent, attributes }) => [name, parent, attributes["svc.state"]]), [
     ["task", "00-from-before-01", "interrupted"],

@@ -115,9 +115,9 @@ export const BATCHED: { readonly [Name in Batched]: BatchedMethod<Name> } = {
   requeueTask: {
     batcher: "tasks",
     asksFor: (request, taskId) => request.addTask(taskId),
-    run({ set, fence }, taskId, steps, activeMs) {
+    run({ set, fence }, taskId, requeue) {
       fence.check(taskId);
-      set.requeue(taskId, steps, activeMs);
+      set.requeue(taskId, requeue);
     },
   },
   finishTask: {

@@ -103,7 +103,12 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
       entry: { name, leaseMs, startedAt: clock.now() },
       listener,
       withEach: async (db) => {
-        const cancelled = await keepClaims(db, { jobs, claims, inHand: () => listener.inHand?.() });
+        const cancelled = await keepClaims(db, {
+          now: clock.now(),
+          jobs,
+          claims,
+          inHand: () => listener.inHand?.(),
+        });
         if (cancelled.length > 0) listener.onCancelled?.(cancelled);
       },
     }),

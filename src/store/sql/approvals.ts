@@ -54,7 +54,7 @@ async (
   // Its time has come, and the answer is late, also if nothing has woken the task yet.
   if (due?.is === "over") {
     await end(db, { ...toPlaceOf(wait), part: due.part, end: due.end, now });
-    await host.wake(db, answer.taskId);
+    await host.wake(db, answer.taskId, now);
     return { is: "was over", end: { ...due.end, at: now, part: due.part } };
   }
   const answers = answersThatCount(await answersOf(db, answer), answer);
@@ -64,7 +64,7 @@ async (
   if (stored === undefined || result.is !== "over") return result;
   const decided = toEnd([...answers.filter(({ key }) => key !== stored.key), stored], stored);
   await end(db, { ...toPlaceOf(wait), part, end: decided, now });
-  await host.wake(db, answer.taskId);
+  await host.wake(db, answer.taskId, now);
   return result;
 };
 

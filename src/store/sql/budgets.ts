@@ -37,7 +37,7 @@ import type { SqlSession } from "./session.ts";
 /** What differs between the databases. */
 export interface BudgetHost<Db extends SqlSession> {
   /** See `TurnHost` in `turns.ts`. */
-  wake(db: Db, taskIds: readonly string[]): void | Promise<void>;
+  wake(db: Db, taskIds: readonly string[], now: number): void | Promise<void>;
 }
 
 /** The step whose turn has something set aside, or waits for a budget. */
@@ -315,7 +315,7 @@ async (
   if (own === undefined) return [];
   const ledger = await BudgetLedger.open(db, { project, now });
   await ledger.settle({ taskId, position }, usage);
-  await wakeSteps(host, db, await ledger.findWakeable());
+  await wakeSteps(host, db, await ledger.findWakeable(), { now });
   return ledger.news;
 };
 
@@ -324,20 +324,21 @@ export const askBudgetsAgain = <Db extends SqlSession>(host: BudgetHost<Db>) =>
 async (
   db: Db,
   project: string,
+  now: number,
 ): Promise<void> => {
   await db.lock(budgetLock(project));
-  await wakeSteps(host, db, await findLimited(db, project));
+  await wakeSteps(host, db, await findLimited(db, project), { now });
 };
 
 /**
  * Lets steps ask again that wait for a budget. One that is about to be parked finds that out, as the task
- * does that `asking` names.
+ * does that `taskId` names, which asks.
  */
 export async function wakeSteps<Db extends SqlSession>(
   { wake }: BudgetHost<Db>,
   db: Db,
   steps: readonly StepPlace[],
-  asking?: { readonly taskId: string },
+  { now, taskId }: { readonly now: number; readonly taskId?: string },
 ): Promise<void> {
   for (const { taskId, position } of steps) {
     await db.run(
@@ -348,8 +349,8 @@ export async function wakeSteps<Db extends SqlSession>(
     );
   }
   const tasks = new Set(steps.map(({ taskId }) => taskId));
-  if (asking !== undefined) tasks.delete(asking.taskId);
-  if (tasks.size > 0) await wake(db, [...tasks]);
+  if (taskId !== undefined) tasks.delete(taskId);
+  if (tasks.size > 0) await wake(db, [...tasks], now);
 }
 
 async function findLimited(

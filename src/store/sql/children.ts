@@ -64,7 +64,7 @@ async (
   });
   const endBy = async (by: { readonly refused?: string }) => {
     await end(db, { ...place, part: 0, end: { by: "children", ...by }, now: asked.now });
-    await host.wake(db, place.taskId);
+    await host.wake(db, place.taskId, asked.now);
     return await whenOver(await findWait(db, place) ?? opened);
   };
   if (opened.end !== undefined) return await whenOver(opened);
@@ -351,7 +351,7 @@ export const endChild =
     const children = await listChildren(db, { ...place, limit: ALL_CHILDREN });
     if (decideChildren(countOf(wait), children).is === "open") return ended;
     await end(db, { ...place, part: 0, end: { by: "children" }, now });
-    await host.wake(db, place.taskId);
+    await host.wake(db, place.taskId, now);
     return { ...ended, isOver: true };
   };
 

@@ -45,7 +45,7 @@ export interface TurnHost<Db extends SqlSession> extends SessionHost<Db> {
    * Makes those of these tasks ready that wait. Called last: a call that parks one of them
    * has locked its row, and waits for nothing that this transaction has.
    */
-  wake(db: Db, taskIds: readonly string[]): void | Promise<void>;
+  wake(db: Db, taskIds: readonly string[], now: number): void | Promise<void>;
   /** Keeps the row of a task as it is until the transaction ends, so that nobody answers it meanwhile. */
   lockRow(db: Db, taskId: string): void | Promise<void>;
 }
@@ -157,7 +157,7 @@ async function giveTurn<Db extends SqlSession>(
     await db.run("DELETE FROM turns WHERE task_id = ? AND position = ?", taskId, position);
   }
   if (decision.is === "limited") {
-    await grantTurns(host, db, { project, agents: freed });
+    await grantTurns(host, db, { project, agents: freed }, { now });
     const { until } = decision;
     const reached = lacking.find((one) => one.agent === agent)?.decisive;
     // a limit that lasts longer decides, and no room in a budget helps before
@@ -193,7 +193,7 @@ async function giveTurn<Db extends SqlSession>(
       seats,
     );
   }
-  await grantTurns(host, db, { project, agents: [...freed, agent] }, taskId);
+  await grantTurns(host, db, { project, agents: [...freed, agent] }, asked);
   const given = await findTurn(db, asked);
   if (given?.isHeld === true) return { is: "held", agent };
   const isBusy = await db.get(
@@ -208,7 +208,7 @@ async function giveTurn<Db extends SqlSession>(
 /** Ends the turn of a step, or its waiting for one; without `position`, of all steps of the task. */
 export const endTurn =
   <Db extends SqlSession>(host: TurnHost<Db>) =>
-  async (db: Db, taskId: string, position?: number): Promise<void> => {
+  async (db: Db, taskId: string, now: number, position?: number): Promise<void> => {
     const those = position === undefined ? "task_id = ?" : "task_id = ? AND position = ?";
     const values = position === undefined ? [taskId] : [taskId, position];
     const rows = await db.all(
@@ -234,9 +234,12 @@ export const endTurn =
       await takeBack(db, question, question.openedAt);
     }
     await db.run(`DELETE FROM turns WHERE ${those}`, ...values);
-    await grantTurns(host, db, ended, taskId);
+    await grantTurns(host, db, ended, { now, taskId });
     // what it used counts now, and somebody else may have to ask for more
-    await wakeSteps(host, db, await ledger?.findAskers({ taskId, position: -1 }) ?? [], { taskId });
+    await wakeSteps(host, db, await ledger?.findAskers({ taskId, position: -1 }) ?? [], {
+      now,
+      taskId,
+    });
   };
 
 /**
@@ -255,7 +258,7 @@ export const noteLimit =
         `SELECT id FROM tasks WHERE project = ? AND state = 'waiting' AND run_at IS NOT NULL`,
         project,
       );
-      return await wakeAll(host, db, timed.map((row) => text(row, "id")));
+      return await wakeAll(host, db, timed.map((row) => text(row, "id")), now);
     }
     await db.run(
       `INSERT INTO agent_limits (project, agent, until, reason, noted_at) VALUES (?, ?, ?, ?, ?)
@@ -272,7 +275,7 @@ export const noteLimit =
       project,
       agent,
     );
-    await wakeAll(host, db, waiting.map((row) => text(row, "task_id")));
+    await wakeAll(host, db, waiting.map((row) => text(row, "task_id")), now);
   };
 
 async function findTurn(
@@ -322,13 +325,13 @@ export const IS_OPEN = `EXISTS (SELECT 1 FROM tasks WHERE tasks.id = turns.task_
 
 /**
  * Gives the free seats and sessions of these locked agents to the steps that wait for both, and makes
- * the tasks of these ready, save the one that asks.
+ * the tasks of these ready, save the one that `taskId` names, which asks.
  */
 async function grantTurns<Db extends SqlSession>(
   host: TurnHost<Db>,
   db: Db,
   { project, agents }: Agents,
-  asking?: string,
+  { now, taskId }: { readonly now: number; readonly taskId?: string },
 ): Promise<void> {
   const granted = new Set<string>();
   for (const agent of new Set(agents)) {
@@ -343,16 +346,17 @@ async function grantTurns<Db extends SqlSession>(
       granted.add(next);
     }
   }
-  if (asking !== undefined) granted.delete(asking);
-  await wakeAll(host, db, [...granted]);
+  if (taskId !== undefined) granted.delete(taskId);
+  await wakeAll(host, db, [...granted], now);
 }
 
 async function wakeAll<Db extends SqlSession>(
   { wake }: TurnHost<Db>,
   db: Db,
   taskIds: readonly string[],
+  now: number,
 ): Promise<void> {
-  if (taskIds.length > 0) await wake(db, [...new Set(taskIds)]);
+  if (taskIds.length > 0) await wake(db, [...new Set(taskIds)], now);
 }
 
 /** Gives a turn to the first who can have one; the id of its task. */

@@ -41,7 +41,7 @@ export interface WaitHost<Db extends SqlSession> {
    */
   lockTask(db: Db, taskId: string): void | Promise<void>;
   /** Lets a task that waits go on. */
-  wake(db: Db, taskId: string): void | Promise<void>;
+  wake(db: Db, taskId: string, now: number): void | Promise<void>;
 }
 
 /** Opens the wait of a step, once. */
@@ -121,11 +121,11 @@ async (
   const due = isOpen ? decideWait(asked, arrivedAt) : undefined;
   if (due?.is === "over") {
     await end(db, { ...place, part: due.part, end: due.end, now });
-    await host.wake(db, taskId);
+    await host.wake(db, taskId, now);
     return { is: "was over", end: { ...due.end, at: now, part: due.part } };
   }
   if (await end(db, { ...place, part, end: by, now })) {
-    await host.wake(db, taskId);
+    await host.wake(db, taskId, now);
     return { is: "over" };
   }
   const wait = await findWait(db, place);

@@ -13,7 +13,7 @@ import { wakeTasks } from "./tasks/wake_tasks.ts";
 const HOST: waits.WaitHost<Database> = {
   checkClaim() {},
   lockTask() {},
-  wake: (db, taskId) => wakeTasks(db, [taskId]),
+  wake: (db, taskId, now) => wakeTasks(db, [taskId], now),
 };
 
 /** Opens the wait of a step, once. */

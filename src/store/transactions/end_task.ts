@@ -30,7 +30,9 @@ export function cancelTask(
   if (decision === "stopping") {
     rows.requestCancel(taskId, end.reason);
     rows.closeWaits(taskId, end.now);
-    if (task !== "none" && task.state === "waiting") wakeTask(rows, { id: taskId, ...task });
+    if (task !== "none" && task.state === "waiting") {
+      wakeTask(rows, { id: taskId, ...task }, end.now);
+    }
   }
   if (decision === "cancelled") endTask(rows, { ...end, taskId, state: "cancelled" }, "pending");
   return decision;

@@ -28,17 +28,18 @@ export function parkTask(
 export function wakeTask(
   rows: TaskRows,
   { id, readiness, limits: { workspace } }: Omit<DueTask, "state">,
+  now: number,
 ): void {
-  if (readiness !== "queuedInWorkspace") return rows.wake(id, "ready");
+  if (readiness !== "queuedInWorkspace") return rows.wake(id, "ready", now);
   const found = findReadiness(rows, { workspace });
-  rows.wake(id, found.readiness);
+  rows.wake(id, found.readiness, now);
   if (found.bringsNewLimit) promoteQueued(rows, { workspace });
 }
 
 /** Lets the tasks go on whose time has come; those that have not begun are queued for room first. */
-export function releaseDue(rows: TaskRows, due: readonly DueTask[]): void {
+export function releaseDue(rows: TaskRows, due: readonly DueTask[], now: number): void {
   for (const task of due) {
-    if (task.state === "waiting") wakeTask(rows, task);
+    if (task.state === "waiting") wakeTask(rows, task, now);
     else queueOrMakeReady(rows, task.id, task.limits);
   }
 }

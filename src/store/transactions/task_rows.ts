@@ -136,7 +136,7 @@ export interface TaskRows {
   /** Stores what becomes of a running task that its worker gives back. */
   park(taskId: string, parking: Parking, decision: ParkDecision): void;
   /** Makes a waiting task pending again. */
-  wake(taskId: string, readiness: Readiness): void;
+  wake(taskId: string, readiness: Readiness, now: number): void;
   /** Ends the open waits of a task that ends, or is to be stopped. */
   closeWaits(taskId: string, now: number): void;
   /** Marks a started task to be stopped; the first reason stays. */

@@ -281,8 +281,8 @@ function runId(
 }
 
 async function endTurn({ position }: PositionedStep, context: TaskContext): Promise<void> {
-  const { host: { store }, claimed: { task } } = context;
-  await retryInRun(context, () => store.endTurn(task.id, position));
+  const { host: { store, clock }, claimed: { task } } = context;
+  await retryInRun(context, () => store.endTurn(task.id, clock.now(), position));
 }
 
 async function noteLimit(

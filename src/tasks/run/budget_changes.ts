@@ -27,7 +27,7 @@ export function followBudgets(host: BudgetChangesHost): Disposable {
       .filter((project) => before.get(project) !== now.get(project));
     before = now;
     for (const project of changed) {
-      host.store.askBudgetsAgain(project).catch((error) =>
+      host.store.askBudgetsAgain(project, host.clock.now()).catch((error) =>
         // they go on when the window ends
         host.log.error("steps that wait for a budget could not be told of its change", { error })
       );

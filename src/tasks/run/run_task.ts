@@ -195,7 +195,7 @@ async function giveUpUnrun(run: TaskRun): Promise<void> {
   });
   for (const [position, { agent }] of unrun) {
     if (agent === undefined) continue;
-    await retryInRun(run, () => store.endTurn(task.id, position));
+    await retryInRun(run, () => store.endTurn(task.id, clock.now(), position));
   }
   if (unrun.every(([, step]) => runsProgram(step))) return;
   await retryInRun(run, () => store.endWaits(task.id, clock.now()));

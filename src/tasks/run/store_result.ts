@@ -44,10 +44,10 @@ export async function storeResult(
   const { state, reason, steps = [], parked, hasOwnFiles, isEnding } = result;
   const { store, clock } = host;
   const untilStored = <T>(write: () => Promise<T>) => writes.untilStored(task.id, write);
-  if (state === "interrupted") {
-    return await untilStored(() => store.requeueTask(task.id, steps, activeMs));
-  }
   const now = clock.now();
+  if (state === "interrupted") {
+    return await untilStored(() => store.requeueTask(task.id, { now, steps, activeMs }));
+  }
   if (state === "waiting") {
     return await untilStored(() =>
       store.parkTask(task.id, {
@@ -61,7 +61,7 @@ export async function storeResult(
   }
   // such as those of steps that were cancelled while they waited, or that a crash cut off
   if (mayHaveChildren(plan)) await untilStored(() => cancelChildren({ claimed: { task }, host }));
-  if (mayHaveTurns(plan)) await untilStored(() => store.endTurn(task.id));
+  if (mayHaveTurns(plan)) await untilStored(() => store.endTurn(task.id, now));
   const [followed, hasWaits] = [isAwaited(task, host), mayHaveWaits(plan)];
   const end = { state, reason, now, followed, mayHaveWaits: hasWaits };
   await untilStored(() => store.finishTask({ ...end, taskId: task.id, steps }));

@@ -390,8 +390,8 @@ class Worker implements TaskWorker {
   }
 
   /** Gives back a task whose processes are over, so that it is claimed again. */
-  async #requeue({ task }: ClaimedTask): Promise<void> {
-    await this.#writes.untilStored(task.id, () => this.#host.store.requeueTask(task.id));
+  #requeue(claimed: ClaimedTask): Promise<void> {
+    return this.#finish(claimed, INTERRUPTED);
   }
 
   #finish(claimed: ClaimedTask, result: TimedResult): Promise<void> {

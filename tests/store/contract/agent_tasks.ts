@@ -58,7 +58,7 @@ export async function standing(store: Store, n: number): Promise<string | TaskRe
 
 /** Ends task `n` as its worker does: first its turns. */
 export async function end(store: Store, n: number): Promise<void> {
-  await store.endTurn(taskIdOf(n));
+  await store.endTurn(taskIdOf(n), 5);
   await store.finishTask({ taskId: taskIdOf(n), state: "succeeded", reason: "", now: T0 });
 }
 

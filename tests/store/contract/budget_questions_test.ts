@@ -55,7 +55,7 @@ async function work(store: Store, n: number): Promise<void> {
   const budgets = [budget()];
   await store.takeTurn({ ...place, agents: [{ name: "claude", budgets }], run, now: T0 });
   await store.settleRun({ ...place, run, usage: {}, now: T0 });
-  await store.endTurn(taskIdOf(n), 0);
+  await store.endTurn(taskIdOf(n), 5, 0);
 }
 
 const QUESTION: AskedApproval = {
@@ -150,7 +150,7 @@ eachStore(
     await park(store, 2);
     await park(store, 3);
     const place = { taskId: taskIdOf(1), position: 0 };
-    await store.endTurn(place.taskId, place.position);
+    await store.endTurn(place.taskId, 5, place.position);
     deepEqual((await claimAt(store, T0 + SEC)).tasks, [2, 3], "now one can ask again");
     equal(does(await start(store, 2)), "asks");
     equal(does(await start(store, 3)), "waits");
@@ -214,7 +214,7 @@ for (
 ) {
   eachStore(`a question is taken back when ${what}`, async (store) => {
     await usedUp(store, 2);
-    await store.askBudgetsAgain("default");
+    await store.askBudgetsAgain("default", 5);
     deepEqual((await claimAt(store, T0)).tasks, [1, 2]);
     const { asks: _asks, ...plain } = budget();
     const next = "limit" in change ? budget(change) : { ...plain, fails: true };
@@ -227,7 +227,7 @@ eachStore(
   "other people are asked when a budget names them, and the old answer says so",
   async (store) => {
     await usedUp(store, 2);
-    await store.askBudgetsAgain("default");
+    await store.askBudgetsAgain("default", 5);
     await claimAt(store, T0);
     const next = budget({ asks: { by: ["ada"], timeoutMs: HOUR } });
     equal(does(await start(store, 1, next)), "asks");

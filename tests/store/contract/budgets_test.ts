@@ -94,7 +94,7 @@ eachStore(
     deepEqual(await settle(store, 1, { usd: 3 }), []);
     deepEqual(await settle(store, 1, { usd: 3 }), [], "once");
     deepEqual(await used(store), [3, 0, 0, 0]);
-    await store.endTurn(taskIdOf(1), 0);
+    await store.endTurn(taskIdOf(1), 5, 0);
     deepEqual(await used(store), [3, 0, 0, 0]);
   },
 );
@@ -104,7 +104,7 @@ eachStore("of 50 starts with room for one, one begins, and the others wait", asy
   await running(store, 51);
   equal((await start(store, 51, { budgets })).is, "held");
   await settle(store, 51, { usd: 9_900_000 });
-  await store.endTurn(taskIdOf(51));
+  await store.endTurn(taskIdOf(51), 5);
   const answers = await startAll(store, 50, { budgets });
   equal(answers.filter(({ is }) => is === "held").length, 1);
   const limited = answers.filter(({ is }) => is === "limited");
@@ -172,7 +172,7 @@ eachStore("who waits goes on when a run has used less than was set aside", async
   equal((await store.findTasks(taskIdOf(3)))[0]?.state, "waiting", "there is no room for both");
   deepEqual((await claimAt(store, T0)).tasks, [2]);
   equal((await start(store, 2, { budgets })).is, "held");
-  await store.askBudgetsAgain("default");
+  await store.askBudgetsAgain("default", 5);
   deepEqual(await standing(store, 3), { is: "ready" }, "the budget was changed");
 });
 
@@ -231,7 +231,7 @@ eachStore("who is in the queue of an agent sets nothing aside before its turn", 
   equal((await start(store, 2, { seats: 1 })).is, "waiting");
   deepEqual(await used(store), [0, 10, 0, 0]);
   await settle(store, 1, { usd: 95 });
-  await store.endTurn(taskIdOf(1), 0);
+  await store.endTurn(taskIdOf(1), 5, 0);
   equal((await start(store, 2, { seats: 1 })).is, "limited", "its turn came, and no room");
   deepEqual((await store.listAgentUse("default", T0)).map(({ held }) => held), [0]);
 });

@@ -37,7 +37,7 @@ eachStore(
     deepEqual(await accept(store, 2, grouped("Forbid")), { outcome: "skipped", reason });
     await claim(store);
     equal((await accept(store, 3, grouped("Forbid")))?.outcome, "skipped", "while it runs");
-    await store.requeueTask(taskIdOf(1));
+    await store.requeueTask(taskIdOf(1), { now: 5 });
     equal((await accept(store, 4, grouped("Forbid")))?.outcome, "skipped", "interrupted");
     await claim(store);
     await finish(store, 1);

@@ -39,7 +39,7 @@ eachStore(
     await debounced(store, 1, T0);
     await claimAt(store, T0 + 10 * SEC);
     equal((await debounced(store, 2, T0 + 11 * SEC))?.taskId, taskIdOf(2));
-    await store.requeueTask(taskIdOf(1));
+    await store.requeueTask(taskIdOf(1), { now: 5 });
     equal((await debounced(store, 3, T0 + 12 * SEC))?.taskId, taskIdOf(2), "1 has begun");
     deepEqual(await claimAt(store, T0 + 20 * SEC), { tasks: [1], nextAt: T0 + 21 * SEC });
     deepEqual(await claimAt(store, T0 + 21 * SEC), { tasks: [2], nextAt: undefined });

@@ -90,7 +90,7 @@ eachStore("a task that is put back, or goes on after a wait, does not start", as
   });
   await store.parkTask(taskIdOf(2), { steps: [], until: T0 + SEC, now: T0, waits: [0] });
   await store.pauseTasks(PAUSE);
-  await store.requeueTask(taskIdOf(1));
+  await store.requeueTask(taskIdOf(1), { now: 5 });
   deepEqual(await claimed(store, T0 + HOUR), []);
   await store.resumeTasks("", T0 + HOUR);
   deepEqual(await claimed(store, T0 + HOUR), [1, 2]);

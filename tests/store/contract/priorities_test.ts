@@ -56,7 +56,7 @@ eachStore("a retry, and a task that is put back, keep their priority", async (st
     now: T0,
   });
   deepEqual(await claim(store, 1), [9]);
-  await store.requeueTask(taskIdOf(9));
+  await store.requeueTask(taskIdOf(9), { now: 5 });
   deepEqual(await claim(store, 1), [9]);
   deepEqual(await claim(store, 9), [2, 3]);
 });

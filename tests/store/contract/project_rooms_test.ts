@@ -26,7 +26,7 @@ eachStore("no more tasks of a project run than its limit, over all its triggers"
   deepEqual(await claim(store), [], "another project");
   await finish(store, 1);
   deepEqual(await claim(store), [2]);
-  await store.requeueTask(taskIdOf(0));
+  await store.requeueTask(taskIdOf(0), { now: 5 });
   deepEqual(await claim(store, 1), [0], "one that is put back goes first");
   await Promise.all([finish(store, 0), finish(store, 2)]);
   deepEqual(await claim(store), [3, 4]);
@@ -170,7 +170,7 @@ eachStore("whatever happens when, no project is over its limit, and all end", as
     running.delete(n);
     switch (random(4)) {
       case 0:
-        return await store.requeueTask(taskIdOf(n));
+        return await store.requeueTask(taskIdOf(n), { now: 5 });
       case 1:
         waiting.add(n);
         return await waitUntil(store, n, T0 + SEC, random(2) === 0);

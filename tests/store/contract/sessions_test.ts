@@ -43,7 +43,7 @@ eachStore("a session goes on in the next task, one step at a time", async (store
   deepEqual(await standing(store, 2), { ...waits });
   notStrictEqual((await hold(store, 3, { ...pr1, session: "pull/2" })).id, session.id);
   notStrictEqual((await hold(store, 4, { ...pr1, agents: ["codex"] })).id, session.id);
-  await store.endTurn(taskIdOf(1));
+  await store.endTurn(taskIdOf(1), 5);
   await claimAt(store, T0);
   deepEqual(await hold(store, 2, { ...pr1, now: T0 + 5 }), { id: session.id, agentId: "conv-1" });
   deepEqual(await store.findSessions([session.id, "none"]), [{
@@ -69,9 +69,9 @@ eachStore("nobody waits behind a session that is busy", async (store) => {
     agent: "claude",
     for: "seat",
   });
-  await store.endTurn(taskIdOf(3));
+  await store.endTurn(taskIdOf(3), 5);
   await hold(store, 4, { session: "c", seats: 2 });
-  await store.endTurn(taskIdOf(1));
+  await store.endTurn(taskIdOf(1), 5);
   await hold(store, 2, { session: "a", seats: 2 });
 });
 
@@ -82,7 +82,7 @@ eachStore("sessions that no step has used for long are removed", async (store) =
     ids.push((await hold(store, n, { session: `s${n}`, seats: 9, now: T0 + n })).id);
   }
   deepEqual(await store.pruneSessions(T0 + HOUR, 9), [], "all of them are used");
-  for (const n of [1, 2, 3]) await store.endTurn(taskIdOf(n));
+  for (const n of [1, 2, 3]) await store.endTurn(taskIdOf(n), 5);
   deepEqual(await store.pruneSessions(T0 + 3, 1), [ids[0]]);
   deepEqual(await store.pruneSessions(T0 + 3, 9), [ids[1]]);
   deepEqual((await store.findSessions(ids)).map(({ key }) => key).sort(), ["s3", "s4"]);

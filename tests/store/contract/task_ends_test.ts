@@ -44,7 +44,7 @@ eachStore(
   async (store) => {
     await accept(store, 1);
     await claim(store);
-    await store.requeueTask(taskIdOf(1));
+    await store.requeueTask(taskIdOf(1), { now: 5 });
     equal(await store.cancelTask(taskIdOf(1), { reason: "by hand", now: 7 }), "stopping");
     const { tasks: [claimed] } = await store.claimTasks(1, 8);
     equal(claimed?.task.cancelReason, "by hand");

@@ -26,7 +26,7 @@ eachStore(
     deepEqual(await readinessOf(store, 1), { is: "ready" });
     await claim(store);
     equal(await readinessOf(store, 1), undefined);
-    await store.requeueTask(taskIdOf(1));
+    await store.requeueTask(taskIdOf(1), { now: 5 });
     deepEqual(await readinessOf(store, 1), { is: "ready" }, "interrupted");
     await claim(store);
     await finish(store, 1);

@@ -47,7 +47,7 @@ eachStore("finishTask ends a running task once, and no other", async (store) => 
     false,
     false,
   ]);
-  await store.requeueTask(taskIdOf(1));
+  await store.requeueTask(taskIdOf(1), { now: 5 });
   const [task] = await store.listTasks({ limit: 1 });
   deepEqual([task?.state, task?.reason, task?.finishedAt], ["failed", "failed", 90]);
   equal(await store.finishTask({ taskId: "none", state: "failed", reason: "", now: 1 }), false);
@@ -122,16 +122,19 @@ eachStore(
     await accept(store, 2);
     await store.claimTasks(1, 50);
     await store.saveStep(taskIdOf(1), step(0, "succeeded"));
-    await store.requeueTask(taskIdOf(1));
-    await store.requeueTask(taskIdOf(2), [step(0, "failed")]);
+    await store.requeueTask(taskIdOf(1), { now: 5 });
+    await store.requeueTask(taskIdOf(2), { now: 5, steps: [step(0, "failed")] });
     deepEqual(await countsOf(store), { pending: 2, running: 0 });
     const { tasks: [again] } = await store.claimTasks(1, 80);
     equal(again?.task.id, taskIdOf(1), "its turn is that of its age");
     equal(again?.task.startedAt, 50);
     equal(again?.task.restarts, 0);
     deepEqual(again?.task.steps.map(({ state }) => state), ["succeeded", "pending"]);
-    await store.requeueTask(taskIdOf(1), [step(0, "failed"), step(1, "succeeded")]);
-    await store.requeueTask(taskIdOf(1), [step(1, "failed")]);
+    await store.requeueTask(taskIdOf(1), {
+      now: 5,
+      steps: [step(0, "failed"), step(1, "succeeded")],
+    });
+    await store.requeueTask(taskIdOf(1), { now: 5, steps: [step(1, "failed")] });
     const { tasks } = await store.claimTasks(2, 90);
     deepEqual(
       tasks.map(({ task }) => task.steps.map(({ state }) => state)),

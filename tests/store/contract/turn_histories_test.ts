@@ -134,7 +134,7 @@ class History {
   async #end(task: number): Promise<void> {
     const position = this.#random.once(4) ? undefined : this.#random.below(2);
     this.#log.push(`end turn ${task}/${position}`);
-    await this.#store.endTurn(taskIdOf(task), position);
+    await this.#store.endTurn(taskIdOf(task), 5, position);
     this.#model.endTurns(task, position);
   }
 
@@ -166,7 +166,7 @@ class History {
 
   async #finish(task: number): Promise<void> {
     this.#log.push(`finish ${task}`);
-    await this.#store.endTurn(taskIdOf(task));
+    await this.#store.endTurn(taskIdOf(task), 5);
     const end = { state: "succeeded", reason: "", now: this.#now } as const;
     equal(await this.#store.finishTask({ taskId: taskIdOf(task), ...end }), true);
     this.#model.finish(task);

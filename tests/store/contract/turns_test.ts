@@ -30,7 +30,7 @@ eachStore("who asked first for a seat gets it first, and its task goes on", asyn
   for (const n of [3, 2, 4]) await park(store, n);
   deepEqual(await standing(store, 3), { is: "waiting", agent: "claude", for: "seat" });
   deepEqual((await claimAt(store, T0)).tasks, []);
-  await store.endTurn(taskIdOf(1), 0);
+  await store.endTurn(taskIdOf(1), 5, 0);
   deepEqual(await standing(store, 3), { is: "ready" });
   deepEqual(await standing(store, 2), { is: "waiting", agent: "claude", for: "seat" });
   deepEqual((await claimAt(store, T0)).tasks, [3]);
@@ -148,7 +148,7 @@ eachStore("no task is parked that nothing would wake", async (store) => {
   deepEqual(await standing(store, 1), { is: "ready" }, "it waits for nothing");
   await ask(store, 2);
   await ask(store, 3);
-  await store.endTurn(taskIdOf(2));
+  await store.endTurn(taskIdOf(2), 5);
   await park(store, 3);
   deepEqual(await standing(store, 3), { is: "ready" }, "it got its turn just before");
   await claim(store);
@@ -231,7 +231,7 @@ eachStore("a daemon that is killed between two calls goes on where it was", asyn
     await held(one, cut);
     equal((await ask(tested.store, two, agents(cut))).is, "waiting");
     await then((store) => park(store, two));
-    await then((store) => store.endTurn(taskIdOf(one), 0));
+    await then((store) => store.endTurn(taskIdOf(one), 5, 0));
     await then((store) =>
       store.finishTask({ taskId: taskIdOf(one), state: "succeeded", reason: "", now: T0 })
     );

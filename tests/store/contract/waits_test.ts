@@ -289,7 +289,7 @@ eachStore("one that waits for a turn, too, keeps its workspace", async (store) =
   await open(store, 2);
   await park(store, 2);
   deepEqual(await claim(store), []);
-  await store.endTurn(taskIdOf(1));
+  await store.endTurn(taskIdOf(1), 5);
   deepEqual(await claim(store), [2]);
 });
 
@@ -351,7 +351,7 @@ eachStore("work is counted, and no waiting", async (store) => {
   await open(store, 1);
   await park(store, 1, { activeMs: 700 });
   await claimAt(store, T0 + HOUR);
-  await store.requeueTask(taskIdOf(1), [], 300);
+  await store.requeueTask(taskIdOf(1), { now: 5, activeMs: 300 });
   const { tasks } = await store.claimTasks(9, T0 + HOUR);
   equal(tasks[0]?.task.activeMs, 1000);
 });
@@ -366,7 +366,7 @@ eachStore(
     const store = await tested.restart();
     const [interrupted] = await store.claimInterrupted();
     equal(interrupted?.task.activeMs, 3 * SEC);
-    await store.requeueTask(taskIdOf(1));
+    await store.requeueTask(taskIdOf(1), { now: 5 });
     const { tasks } = await store.claimTasks(9, T0 + HOUR);
     equal(tasks[0]?.task.activeMs, 3 * SEC, "not the time in which nobody ran it");
   },
@@ -381,7 +381,9 @@ eachStore("a daemon that is killed between two calls goes on where it was", asyn
       await call(tested.store);
       if (calls++ !== cut) return;
       const store = await tested.restart();
-      for (const { task } of await store.claimInterrupted()) await store.requeueTask(task.id);
+      for (const { task } of await store.claimInterrupted()) {
+        await store.requeueTask(task.id, { now: 5 });
+      }
     };
     /** The task runs: it is claimed, unless it was claimed before. */
     const runs = async (at: number): Promise<void> => {

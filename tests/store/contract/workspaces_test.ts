@@ -106,7 +106,7 @@ eachStore("a restart in the middle keeps who runs and who waits", async (first, 
     [20, ""],
     [30, ""],
   ]);
-  await Promise.all(interrupted.map(({ task }) => again.requeueTask(task.id)));
+  await Promise.all(interrupted.map(({ task }) => again.requeueTask(task.id, { now: 5 })));
   equal((await accept(again, 40, { ...grouped("Forbid"), trigger: "forbid" }))?.outcome, "skipped");
   deepEqual(await claim(again), [0, 13, 20, 30], "the same go on, nobody else has room");
   await Promise.all([0, 20, 30].map((n) => finish(again, n)));

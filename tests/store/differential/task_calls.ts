@@ -27,11 +27,15 @@ export function work(world: World): Call {
     () => call("finishTask", someEnd(world, id)),
     () => call("finishTask", someEnd(world, id)),
     () => call("finishTask", someEnd(world, id)),
-    () => call("requeueTask", id, random.once(2) ? [someStep(world)] : []),
+    () =>
+      call("requeueTask", id, {
+        now: world.now,
+        ...random.maybe(2, "steps", () => [someStep(world)]),
+      }),
     () => call("setTaskDirectory", id, random.pick(["", "/tasks/a"])),
     () => call("takeTurn", someAsk(world, id)),
     () => call("takeTurn", someAsk(world, id)),
-    () => call("endTurn", id, ...random.once(2) ? [] : [random.below(2)]),
+    () => call("endTurn", id, world.now, ...random.once(2) ? [] : [random.below(2)]),
     () => call("parkTask", id, somePark(world)),
     () => call("parkTask", id, somePark(world)),
   ])();

@@ -68,7 +68,7 @@ twoDaemonsTest(
       now: T0,
     });
     await a.settleRun({ ...place(used ?? 0), run: "first", usage: {}, now: T0 });
-    await a.endTurn(taskIdOf(used ?? 0));
+    await a.endTurn(taskIdOf(used ?? 0), 5);
     const all = [...ofA.map((n) => ({ n, store: a })), ...ofB.map((n) => ({ n, store: b }))];
     equal(all.length, 20);
     const answers = await Promise.all(all.map(({ n, store }) => ask(store, n)));
@@ -119,7 +119,7 @@ twoDaemonsTest(
     equal((await start(a, 0)).is, "held");
     const ended = { taskId: taskIdOf(0), position: 0, project: "default", run: "run0", now: T0 };
     await a.settleRun({ ...ended, usage: { usd: 9_900_000 } });
-    await a.endTurn(taskIdOf(0));
+    await a.endTurn(taskIdOf(0), 5);
     await a.finishTask({ taskId: taskIdOf(0), state: "succeeded", reason: "", now: T0 });
     for (const n of range(1, 51)) await accept(a, n);
     const tasksOf = async (store: Store) =>

@@ -33,7 +33,7 @@ async function refusesAll(store: Store): Promise<void> {
   const id = taskIdOf(1);
   await rejects(store.saveStep(id, step(0, "succeeded")), TAKEN);
   await rejects(store.setTaskDirectory(id, "/elsewhere"), TAKEN);
-  await rejects(store.requeueTask(id), TAKEN);
+  await rejects(store.requeueTask(id, { now: 5 }), TAKEN);
   await rejects(store.saveChildOutputs(id, { text: "of a run that is over" }), TAKEN);
   const end = { taskId: id, state: "succeeded", reason: "", now: 9 } as const;
   await rejects(store.finishTask({ ...end, steps: [step(1, "succeeded")] }), TAKEN);

@@ -69,7 +69,7 @@ lostAnswerTest(
   "each batch tells whether the database was written",
   async (store, cable, batches) => {
     await accept(store, 1);
-    await store.requeueTask(taskIdOf(1)); // it does not run: nothing changes
+    await store.requeueTask(taskIdOf(1), { now: 5 }); // it does not run: nothing changes
     cable.loseNextCommit();
     await rejects(accept(store, 2), LOST);
     await accept(store, 3);

@@ -4,7 +4,12 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
+import {
+  deepStrictEqual as deepEqual,
+  ok,
+  rejects,
+  strictEqual as equal,
+} from "node:assert/strict";
 import { type Clock, clockOf, systemClock } from "../../../src/base/clock.ts";
 import { Connections, type Session } from "../../../src/store/postgres/database/connections.ts";
 import { type NodeListener, openPostgresStore } from "../../../src/store/postgres/open_store.ts";
@@ -165,6 +170,9 @@ testNodes("a task that its daemon has dropped is given back", async ({ open }) =
   equal((await a.claimTasks(1, 5)).tasks.length, 1);
   equal(await until("the other one", async () => (await claimed(a))[0]), 2);
   inHand.add(taskIdOf(2));
+  const dropped = Date.now();
+  const since = await until("the task again", async () => (await a.counts()).oldestPendingAt);
+  ok(since >= dropped, `it is pending since it was given back, and not ${dropped - since} ms more`);
   equal(await until("the task again", async () => (await claimed(a))[0]), 1);
   equal(await a.finishTask({ taskId: taskIdOf(1), state: "failed", reason: "", now: 9 }), true);
 });

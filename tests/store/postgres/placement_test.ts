@@ -37,7 +37,7 @@ twoDaemonsTest("a task runs on the nodes that its workspace names", async ({ a, 
   await accept(b, 5, { plan: planFor(["b"]) });
   deepEqual(await claim(a), [2, 3]);
   deepEqual(await claim(b, 1), [1]);
-  await b.requeueTask(taskIdOf(1));
+  await b.requeueTask(taskIdOf(1), { now: 5 });
   deepEqual(await claim(a), [], "also when it continues");
   deepEqual(await claim(b), [1, 5]);
   equal(await a.cancelTask(taskIdOf(4), { reason: "", now: 7 }), "cancelled");
@@ -133,7 +133,7 @@ twoDaemonsTest("a retry that keeps steps runs where what they made is", async (d
   await retry(4, true);
   deepEqual(await claim(b), [3]);
   deepEqual(await claim(a, 1), [2]);
-  await a.requeueTask(taskIdOf(2));
+  await a.requeueTask(taskIdOf(2), { now: 5 });
   deepEqual(await claim(b), [], "also when it was begun there");
   await b.forgetNode("a");
   const { tasks } = await b.claimTasks(9, 6);
@@ -195,7 +195,7 @@ twoDaemonsTest("a task begins anew where what its steps made is not", async (dae
   deepEqual(await claim(a), all);
   for (const n of [1, 2, 3]) await a.saveStep(taskIdOf(n), step(0, "succeeded"));
   await a.setTaskDirectory(taskIdOf(1), "/data/of/a");
-  for (const n of all) await a.requeueTask(taskIdOf(n));
+  for (const n of all) await a.requeueTask(taskIdOf(n), { now: 5 });
   const { tasks } = await b.claimTasks(9, 6);
   const moved = (isAnew: boolean) => ({ from: "a", to: "b", isAnew });
   deepEqual(
@@ -217,7 +217,7 @@ twoDaemonsTest("a task begins anew where what its steps made is not", async (dae
     await left(),
     all.map((n) => ({ node: "a", task_id: taskIdOf(n), directory: n === 1 ? "/data/of/a" : "" })),
   );
-  await b.requeueTask(taskIdOf(2));
+  await b.requeueTask(taskIdOf(2), { now: 5 });
   deepEqual(await claim(a), [2]);
   deepEqual(
     (await left()).map(({ node, task_id }) => [node, numberOf(String(task_id))]),
@@ -233,7 +233,7 @@ twoDaemonsTest("each node gets what a task has left there, and only that", async
   const pass = async (store: Store, directory: string) => {
     deepEqual(await claim(store), [1]);
     if (directory !== "") await store.setTaskDirectory(taskIdOf(1), directory);
-    await store.requeueTask(taskIdOf(1));
+    await store.requeueTask(taskIdOf(1), { now: 5 });
   };
   await pass(a, "/data/of/a");
   await pass(b, "");

@@ -48,7 +48,7 @@ twoDaemonsTest(
       const isFirst = seen.get(n) === 1;
       if (isFirst && n % 6 === 0) {
         puts++;
-        return await store.requeueTask(taskIdOf(n));
+        return await store.requeueTask(taskIdOf(n), { now: 5 });
       }
       if (isFirst && n % 6 === 1) {
         waits++;
@@ -129,7 +129,7 @@ twoDaemonsTest(
     deepEqual(await claim(b), [3]);
     const again = await restartA();
     deepEqual((await again.claimInterrupted()).map(({ task }) => numberOf(task.id)), [0, 1]);
-    for (const n of [0, 1]) await again.requeueTask(taskIdOf(n));
+    for (const n of [0, 1]) await again.requeueTask(taskIdOf(n), { now: 5 });
     deepEqual([await claim(again), await claim(b)], [[], []]);
     await finish(b, 2);
     deepEqual(await claim(again), [0], "the oldest goes first");

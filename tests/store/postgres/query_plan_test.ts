@@ -25,10 +25,10 @@ const MOST_READ = 12 * LIMIT;
  */
 const FILL = `
   INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
-      created_at, readiness, gate, gate_max, workspace_max)
+      created_at, pending_since, readiness, gate, gate_max, workspace_max)
     SELECT id, project, 't' || n % 7, 'w' || n % 3, 'repo',
       CASE WHEN n % 1000 = 0 THEN 'failed' WHEN n > ${ROWS - 1000} THEN 'pending'
-        ELSE 'succeeded' END, '', id, n, n % 3,
+        ELSE 'succeeded' END, '', id, n, n, n % 3,
       decode('0' || n % 10, 'hex'), 1, 1 FROM numbered;
   INSERT INTO deliveries (id, project, "trigger", source, via, received_at, outcome, reason,
       status, remote, secret_store, secret_key, task_id, body_bytes, duration_ms, detail)

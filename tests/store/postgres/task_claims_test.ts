@@ -107,7 +107,7 @@ twoDaemonsTest("a report of a daemon about tasks that it lost is refused", async
   const lost = { code: "conflict" };
   await rejects(a.saveStep(taskIdOf(1), step(1, "failed")), lost);
   await rejects(a.setTaskDirectory(taskIdOf(1), "/elsewhere"), lost);
-  await rejects(a.requeueTask(taskIdOf(1)), lost);
+  await rejects(a.requeueTask(taskIdOf(1), { now: 5 }), lost);
   await rejects(finish(a, 1), lost);
   await b.saveStep(taskIdOf(1), step(1, "succeeded"));
   equal(await finish(b, 1), true);
@@ -115,7 +115,7 @@ twoDaemonsTest("a report of a daemon about tasks that it lost is refused", async
   const [task] = await a.findTasks(taskIdOf(1));
   deepEqual([task?.state, task?.restarts], ["succeeded", 1]);
   deepEqual(task?.steps.map(({ state }) => state), ["succeeded", "succeeded"]);
-  await b.requeueTask(taskIdOf(2));
+  await b.requeueTask(taskIdOf(2), { now: 5 });
   deepEqual(numbers((await a.claimTasks(9, 7)).tasks), [2], "what it claims anew is its own");
   equal(await finish(a, 2), true);
   await booksAgree(daemons);
@@ -137,7 +137,7 @@ twoDaemonsTest("a daemon that starts again has its own tasks at once", async (da
   );
   deepEqual(await again.claimInterrupted(), []);
   await rejects(finish(a, 0), { code: "conflict" }, "that run is over");
-  for (const n of [0, 1]) await again.requeueTask(taskIdOf(n));
+  for (const n of [0, 1]) await again.requeueTask(taskIdOf(n), { now: 5 });
   deepEqual(numbers((await b.claimTasks(9, 6)).tasks), [0, 1, 3], "anybody's again");
   await booksAgree(daemons);
 });
@@ -229,7 +229,7 @@ twoDaemonsTest("tasks and jobs agree whatever happens to the tasks", async (daem
       for (const n of numbers(tasks)) running.set(n, store);
       for (const [n] of of(store).slice(0, random(4))) {
         running.delete(n);
-        if (random(3) === 0) await store.requeueTask(taskIdOf(n));
+        if (random(3) === 0) await store.requeueTask(taskIdOf(n), { now: 5 });
         else await finish(store, n);
       }
       if (next > 0) await store.cancelTask(taskIdOf(random(next)), { reason: "", now: round });

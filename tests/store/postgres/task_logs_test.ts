@@ -71,7 +71,7 @@ twoDaemonsTest(
   async ({ a, b }) => {
     await run(a);
     const late = a.logs.of(TASK).write(WRITING);
-    await a.requeueTask(TASK);
+    await a.requeueTask(TASK, { now: 5 });
     const { tasks } = await a.claimTasks(1, systemClock.now());
     equal(tasks.length, 1);
     await late.append(utf8("late\n"));

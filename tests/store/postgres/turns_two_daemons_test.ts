@@ -85,7 +85,7 @@ twoDaemonsTest("a turn that comes while its task is parked is never missed", asy
     deepEqual(await claim(b, 1), [other]);
     equal((await ask(a, mine)).is, "held");
     equal((await ask(b, other)).is, "waiting");
-    await Promise.all([a.endTurn(taskIdOf(mine)), park(b, other)]);
+    await Promise.all([a.endTurn(taskIdOf(mine), 5), park(b, other)]);
     deepEqual(await claim(b, 1), [other], "it goes on");
     equal((await ask(b, other)).is, "held");
     for (const [store, task] of [[a, mine], [b, other]] as const) await end(store, task);
@@ -145,11 +145,11 @@ twoDaemonsTest("a daemon whose task was taken over ends no turn of it", async (d
   deepEqual((await claim(b)).toSorted(), [1, 2]);
   const moved = await hold(b, 1);
   equal(moved.movedFrom, "a");
-  await rejects(a.endTurn(taskIdOf(1)), TAKEN);
+  await rejects(a.endTurn(taskIdOf(1), 5), TAKEN);
   await rejects(ask(a, 1, { session: "s" }), TAKEN);
   await rejects(park(a, 1, T0 + SEC), TAKEN);
   equal((await ask(b, 2)).is, "waiting");
-  await b.endTurn(taskIdOf(1));
+  await b.endTurn(taskIdOf(1), 5);
   equal((await ask(b, 2)).is, "held");
 });
 

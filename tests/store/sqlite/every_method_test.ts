@@ -216,7 +216,7 @@ const CALLS: Calls = {
     await METHODS.takeTurn(db, { ...place, position: 1, agents, run: "2" });
     await run(db, { ...place, run: "1", usage: {} });
   },
-  askBudgetsAgain: (run, db) => run(db, "default"),
+  askBudgetsAgain: (run, db) => run(db, "default", 5),
   listBudgetUse: (run, db) => run(db, "default"),
   noteLimit: (run, db) =>
     run(db, { project: "default", agent: "claude", until: 9, reason: "r" }, 5),
@@ -312,8 +312,8 @@ const CALLS: Calls = {
   listFilledInboxes: (run, db) => run(db, 5),
   countWaits: (run, db) => run(db),
   endTurn: async (run, db) => {
-    await run(db, T1, 0);
-    await run(db, T1);
+    await run(db, T1, 5, 0);
+    await run(db, T1, 5);
   },
   saveSession: (run, db) => run(db, "s", undefined),
   findSessions: (run, db) => run(db, ["s"]),
@@ -322,7 +322,7 @@ const CALLS: Calls = {
   beginRound: (run, db) => run(db, T1, [step(0, "waiting"), step(1, "pending")]),
   finishTask: (run, db) =>
     run(db, { taskId: T1, state: "failed", reason: "", now: 5, followed: true }),
-  requeueTask: (run, db) => run(db, T1),
+  requeueTask: (run, db) => run(db, T1, { now: 5 }),
   cancelTask: (run, db) => run(db, T1, { reason: "", now: 5 }),
   retryTask: async (run, db) => {
     await run(db, {

@@ -57,7 +57,7 @@ test("a task that was put back belongs to the node that claims it next", async (
   const { before, after, path } = nodes;
   await accept(before, 1);
   await before.claimTasks(1, 5);
-  await before.requeueTask(taskIdOf(1));
+  await before.requeueTask(taskIdOf(1), { now: 5 });
   deepEqual(await after.claimInterrupted(), []);
   await after.claimTasks(1, 6);
   deepEqual(nodesIn(path, "tasks"), ["after"]);

@@ -36,7 +36,7 @@ async function useTasks(db: Watched): Promise<void> {
       await METHODS.setTaskDirectory(db, task.id, "/d");
       await METHODS.addToInbox(db, task.id, {}, 1);
       await METHODS.cancelTask(db, task.id, { reason: "", now: 1 });
-      await METHODS.requeueTask(db, task.id);
+      await METHODS.requeueTask(db, task.id, { now: 5 });
     }
   }
   await METHODS.claimInterrupted(db);

@@ -155,7 +155,7 @@ for (const { what, budgets, statements } of TURNS) {
       const work = async () => {
         await METHODS.takeTurn(db, { ...place, agents, ...run });
         if (budgets.length > 0) await METHODS.settleRun(db, { ...place, run: "1", usage: {} });
-        await METHODS.endTurn(db, place.taskId, 0);
+        await METHODS.endTurn(db, place.taskId, 5, 0);
       };
       deepEqual(await counted.of(work), statements);
     });

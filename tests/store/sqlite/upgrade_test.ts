@@ -107,7 +107,8 @@ Deno.test("a database of schema 1 opens with its tasks, which run on", async () 
       { position: 1, id: "deploy", state: "pending", reason: "" },
     ],
   });
-  await store.requeueTask(taskIdOf(2));
+  equal((await store.counts()).oldestPendingAt, 3, "since it was made, as far as anybody knows");
+  await store.requeueTask(taskIdOf(2), { now: 5 });
   await accept(store, 5, { task: { concurrency: { policy: "Queue", key: "", max: 1 } } });
   const { tasks } = await store.claimTasks(9, 60);
   deepEqual(tasks.map(({ task }) => task.id), [2, 3, 4, 5].map(taskIdOf));
@@ -216,7 +217,7 @@ Deno.test("a task of an upgraded database is parked, and goes on at its time", a
   const agents = [{ name: "claude", seats: 1 }];
   const asked = { taskId, position: 1, project: "default", agents, session: "s", now: 50 };
   equal((await store.takeTurn(asked)).is, "held");
-  await store.endTurn(taskId);
+  await store.endTurn(taskId, 5);
   await store.parkTask(taskId, { steps: [], until: 90, now: 60 });
   deepEqual((await store.claimTasks(9, 70)).tasks.map(({ task }) => task.id), [3, 4].map(taskIdOf));
   deepEqual((await store.claimTasks(9, 90)).tasks.map(({ task }) => task.id), [taskId]);

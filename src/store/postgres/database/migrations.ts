@@ -234,6 +234,16 @@ const MIGRATIONS = [
   -- What one person did, newest first.
   CREATE INDEX control_audit_by_caller ON control_audit (caller, id);
   `,
+  `
+  -- When it became pending: when it was made, or woken, or a worker gave it back.
+  ALTER TABLE tasks ADD COLUMN pending_since INTEGER;
+  UPDATE tasks SET pending_since = created_at WHERE state IN ('pending', 'running', 'waiting');
+  DROP INDEX tasks_open; DROP INDEX tasks_low;
+  CREATE INDEX tasks_open ON tasks (state, readiness, pending_since)
+    WHERE state IN ('pending', 'running', 'waiting');
+  CREATE INDEX tasks_low ON tasks (pending_since)
+    WHERE state = 'pending' AND readiness = 0 AND priority = 1;
+  `,
 ] as const;
 
 /** A table that some migration makes. */

@@ -84,8 +84,11 @@ BEGIN
   END IF;
 
   IF write.tasks IS NOT NULL THEN
-    INSERT INTO tasks (${namesOf(TASK)}, priority, gate, debounce, messages, message_bytes, payload)
-    SELECT ${namesOf(TASK)}, coalesce(priority, 0), decode(gate, 'hex'), decode(debounce, 'hex'),
+    INSERT INTO tasks (${namesOf(TASK)}, pending_since, priority, gate, debounce, messages,
+      message_bytes, payload)
+    SELECT ${
+  namesOf(TASK)
+}, created_at, coalesce(priority, 0), decode(gate, 'hex'), decode(debounce, 'hex'),
       coalesce(messages, 0), coalesce(message_bytes, 0), ${bytesOf("one", "payload")}
     FROM json_to_recordset(write.tasks) AS one(${TASK}, priority bigint, gate text, debounce text,
       messages bigint, message_bytes bigint, payload_from int, payload_length int);
@@ -94,12 +97,13 @@ BEGIN
   IF made.retries IS NOT NULL THEN
     INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
       plan_hash, payload, created_at, parent_id, retry_of, depth, directory, node, readiness, gate,
-      gate_max, workspace_max, priority, conversation, retried_by, root_id)
+      gate_max, workspace_max, priority, conversation, retried_by, root_id, pending_since)
     SELECT one.id, old.project, old."trigger", coalesce(one.workflow, old.workflow), one.workspace,
       'pending', '', old.delivery_id, one.plan_hash, old.payload, one.created_at, old.parent_id,
       old.id, old.depth, CASE WHEN one.keeps_directory THEN old.directory END,
       CASE WHEN one.stays_on_node THEN old.node ELSE '' END, one.readiness, old.gate, old.gate_max,
-      one.workspace_max, old.priority, old.conversation, one.retried_by, old.root_id
+      one.workspace_max, old.priority, old.conversation, one.retried_by, old.root_id,
+      one.created_at
     FROM json_to_recordset(made.retries) AS one(id text, "of" text, workflow text, workspace text,
       workspace_max bigint, plan_hash text, created_at bigint, keeps_directory boolean,
       stays_on_node boolean, readiness bigint, retried_by text)
@@ -110,7 +114,7 @@ BEGIN
   IF made.updates IS NOT NULL THEN
     UPDATE tasks SET ${
   ["state", "reason", "finished_at", "readiness", "cancel_reason", "workspace", "workflow"].concat(
-    ["waiting_since", "stays_on_node", "messages", "message_bytes"],
+    ["waiting_since", "stays_on_node", "messages", "message_bytes", "pending_since"],
   ).map(unless)
     .join(", ")
 },
@@ -134,7 +138,7 @@ BEGIN
       delivery_id text, plan_hash text, directory text, workspace_max bigint, run_at bigint,
       waiting_since bigint, stays_on_node bigint, more_active_ms bigint, read_up_to bigint,
       unread_from bigint, messages bigint, message_bytes bigint,
-      gate text, gate_max bigint, payload_from int, payload_length int, parent_id text,
+      pending_since bigint, gate text, gate_max bigint, payload_from int, payload_length int, parent_id text,
       depth bigint, trace text, priority bigint)
     WHERE tasks.id = changed.id AND tasks.id = ANY (${idsOf("made.updates", "id")});
   END IF;

@@ -76,7 +76,7 @@ export async function takeTasks(
     ids,
   );
   const moved = rows.filter((row) => row["moved_from"] !== "").map((row) => text(row, "id"));
-  const begun = await beginAnew(db, moved);
+  const begun = await beginAnew(db, moved, now);
   return rows.map((row) => {
     const isAnew = begun.get(text(row, "id"));
     return {
@@ -96,6 +96,7 @@ export async function takeTasks(
 async function beginAnew(
   db: Session,
   ids: readonly string[],
+  now: number,
 ): Promise<ReadonlyMap<string, boolean>> {
   if (ids.length === 0) return new Map();
   const rows = await db.all(
@@ -112,7 +113,7 @@ async function beginAnew(
   await db.run("DELETE FROM waits WHERE task_id = ANY (?)", anew);
   await db.run("DELETE FROM wait_answers WHERE task_id = ANY (?)", anew); // they are asked anew
   await db.run("UPDATE tasks SET read_up_to = 0 WHERE id = ANY (?) AND read_up_to > 0", anew);
-  for (const id of anew) await endTurns(db, id); // a step that is not reached yet keeps no seat
+  for (const id of anew) await endTurns(db, id, now); // a step that is not reached yet keeps no seat
   return begun;
 }
 
@@ -134,14 +135,19 @@ export function toClaim(row: Row): TaskClaim {
 }
 
 /** Puts the tasks of claims of this run back in the queue. */
-export async function giveBack(db: Session, claims: readonly TaskClaim[]): Promise<void> {
+export async function giveBack(
+  db: Session,
+  claims: readonly TaskClaim[],
+  now: number,
+): Promise<void> {
   if (claims.length === 0) return;
   const rows = await db.all(
-    `UPDATE tasks SET state = 'pending'
+    `UPDATE tasks SET state = 'pending', pending_since = ?
      FROM unnest(?::text[], ?::bigint[]) AS claim (id, epoch)
      WHERE tasks.id = claim.id AND tasks.epoch = claim.epoch AND state = 'running'
        AND ${isMineSql("tasks")}
      RETURNING tasks.id`,
+    now,
     claims.map(({ id }) => id),
     claims.map(({ epoch }) => epoch),
   );

@@ -24,7 +24,8 @@ export interface CancelledTask {
  */
 export async function keepClaims(
   db: Session,
-  { jobs, claims, inHand }: {
+  { now, jobs, claims, inHand }: {
+    readonly now: number;
     readonly jobs: JobQueue;
     readonly claims: Claims;
     /**
@@ -40,7 +41,7 @@ export async function keepClaims(
   const mine = rows.map(toClaim);
   const running = new Set(mine.map(({ id }) => id));
   await jobs.touch(db, [...running]);
-  await giveBack(db, claims.findIdle(mine, inHand()));
+  await giveBack(db, claims.findIdle(mine, inHand()), now);
   const lost = await findLost(db, known);
   for (const claim of known) {
     if (lost.has(claim.id)) claims.lose(claim);

@@ -137,7 +137,7 @@ async function releaseDueTasks(db: Session, now: number): Promise<void> {
     (request) => {
       for (const id of ids) request.addTask(id);
     },
-    (set) => releaseDue(set, set.findTimed(ids)),
+    (set) => releaseDue(set, set.findTimed(ids), now),
   );
 }
 

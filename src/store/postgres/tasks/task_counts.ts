@@ -7,7 +7,7 @@
 
 import type { TaskCounts } from "../../task_records.ts";
 import { isFull } from "../../rules/project_rooms.ts";
-import { number, text } from "../../sql/columns.ts";
+import { number, optionalNumber, text } from "../../sql/columns.ts";
 import type { Row } from "../../sql/row.ts";
 import { PLACES } from "../../../resources/priority.ts";
 import { listRooms } from "../../sql/project_rooms.ts";
@@ -36,16 +36,14 @@ export const listProjectRooms = listRooms(RUNNING);
 /** Number of tasks that have not ended, and the age of the oldest pending ones. */
 export async function counts(db: Session): Promise<TaskCounts> {
   const rows = await db.all(
-    `SELECT open.*, tasks.created_at FROM
-       (SELECT state, readiness, count(*) AS tasks, min(id) AS first FROM tasks
-        WHERE ${UNFINISHED} GROUP BY state, readiness) AS open
-     JOIN tasks ON tasks.id = open.first ORDER BY open.first`,
+    `SELECT state, readiness, count(*) AS tasks, min(pending_since) AS since FROM tasks
+     WHERE ${UNFINISHED} GROUP BY state, readiness ORDER BY since`,
   );
   const full = (await listProjectRooms(db)).filter(isFull).map(({ project }) => project);
   const oldest = (which: string) =>
     db.get(
-      `SELECT created_at FROM tasks WHERE ${READY} AND ${which} AND project <> ALL (?)
-       ORDER BY id LIMIT 1`,
+      `SELECT pending_since AS since FROM tasks
+       WHERE ${READY} AND ${which} AND project <> ALL (?) ORDER BY pending_since LIMIT 1`,
       full,
     );
   const low = await oldest(`priority = ${PLACES.low}`);
@@ -65,9 +63,9 @@ export async function counts(db: Session): Promise<TaskCounts> {
     delayed: count(pending.filter(isDelayed)),
     waiting: count(rows.filter((row) => text(row, "state") === "waiting")),
     running: count(rows.filter((row) => text(row, "state") === "running")),
-    ...(first && { oldestPendingAt: number(first, "created_at") }),
-    ...(low && { oldestLowAt: number(low, "created_at") }),
-    ...(ready && { oldestReadyAt: number(ready, "created_at") }),
+    ...optionalNumber(first ?? {}, "since", "oldestPendingAt"),
+    ...optionalNumber(low ?? {}, "since", "oldestLowAt"),
+    ...optionalNumber(ready ?? {}, "since", "oldestReadyAt"),
   };
 }
 

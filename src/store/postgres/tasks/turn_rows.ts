@@ -40,19 +40,20 @@ const HOST: Omit<TurnHost<Session>, "checkClaim"> = {
     const there = await db.get("SELECT name FROM nodes WHERE id = ?", node);
     return there === undefined ? node : text(there, "name");
   },
-  async wake(db, taskIds) {
+  async wake(db, taskIds, now) {
     // a call that parks one of them now comes first, or looks at its turns after this
     await db.all("SELECT 1 FROM tasks WHERE id = ANY (?) ORDER BY id FOR UPDATE", taskIds);
     const woken = await db.all(
-      `UPDATE tasks SET state = 'pending'
+      `UPDATE tasks SET state = 'pending', pending_since = ?
        WHERE id = ANY (?) AND state = 'waiting' AND readiness = ${READINESS.ready} RETURNING id`,
+      now,
       taskIds,
     );
     const ids = woken.map((row) => text(row, "id"));
     if (ids.length > 0) await db.get("SELECT jobs_add(?)", ids);
     if (ids.length === taskIds.length) return;
     // of the others, those that wait for something else, too, may have given their room back
-    await wakeTasks(db, taskIds.filter((id) => !ids.includes(id)));
+    await wakeTasks(db, taskIds.filter((id) => !ids.includes(id)), now);
   },
   async lockRow(db, taskId) {
     await db.get("SELECT 1 FROM tasks WHERE id = ? FOR UPDATE", taskId);
@@ -83,7 +84,8 @@ export function turnMethods(
   const [start, save] = [startingChildren(host), savingOutputs(host)];
   return {
     takeTurn: (asked) => connections.transaction((db) => take(db, asked)),
-    endTurn: (taskId, position) => connections.transaction((db) => end(db, taskId, position)),
+    endTurn: (taskId, now, position) =>
+      connections.transaction((db) => end(db, taskId, now, position)),
     parkTask: (taskId, parking) =>
       connections.transaction(async (db) => {
         // all locks first: what is looked at after that cannot change, see `wake`

@@ -15,7 +15,7 @@ const HOST: Omit<WaitHost<Session>, "checkClaim"> = {
   async lockTask(db, taskId) {
     await changeTasks(db, (request) => request.addTask(taskId), () => {});
   },
-  wake: (db, taskId) => wakeTasks(db, [taskId]),
+  wake: (db, taskId, now) => wakeTasks(db, [taskId], now),
 };
 
 /** Opens the wait of a step, once; refused for a task that another node runs by now. */

@@ -28,7 +28,7 @@ import type {
   TaskRows,
   UnreadyTask,
 } from "../../transactions/task_rows.ts";
-import type { Parking } from "../../turn_records.ts";
+import type { Parking, Requeue } from "../../turn_records.ts";
 import { Changes, type Columns } from "./changes.ts";
 import type { Facts } from "./facts.ts";
 import {
@@ -227,11 +227,15 @@ export class WorkingTasks implements TaskRows {
    * Puts a running task back in the queue, with these records of its steps; it keeps the room that
    * it occupies.
    */
-  requeue(taskId: string, steps: readonly StepRecord[] = [], activeMs = 0): void {
+  requeue(taskId: string, { now, steps = [], activeMs = 0 }: Requeue): void {
     const task = this.tasks.find(taskId);
     if (task?.state !== "running") return;
     for (const step of steps) this.saveStep(taskId, step);
-    this.changes.updateTask(taskId, { state: "pending", more_active_ms: activeMs });
+    this.changes.updateTask(taskId, {
+      state: "pending",
+      pending_since: now,
+      more_active_ms: activeMs,
+    });
     this.tasks.change(task, { state: "pending" });
   }
 
@@ -243,17 +247,21 @@ export class WorkingTasks implements TaskRows {
     this.changes.updateTask(
       taskId,
       Object.assign(
-        { state, readiness: READINESS[readiness], more_active_ms: activeMs },
+        { state, readiness: READINESS[readiness], more_active_ms: activeMs, pending_since: now },
         state === "waiting" ? { run_at: until, waiting_since: now } : {},
       ),
     );
     this.tasks.change(this.tasks.get(taskId), { state, readiness });
   }
 
-  wake(taskId: string, readiness: Readiness): void {
+  wake(taskId: string, readiness: Readiness, now: number): void {
     const task = this.tasks.get(taskId);
     if (task.state !== "waiting") return;
-    this.changes.updateTask(taskId, { state: "pending", readiness: READINESS[readiness] });
+    this.changes.updateTask(taskId, {
+      state: "pending",
+      readiness: READINESS[readiness],
+      pending_since: now,
+    });
     this.tasks.change(task, { state: "pending", readiness });
   }
 

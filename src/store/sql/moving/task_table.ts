@@ -53,6 +53,7 @@ export const TASK_TABLE: MovedTable = {
     retried_by: "text",
     root_id: "text",
     inputs: "text",
+    pending_since: "int",
   },
   from: {
     run: "node",

@@ -210,6 +210,16 @@ const MIGRATIONS = [
   -- What one person did, newest first.
   CREATE INDEX control_audit_by_caller ON control_audit (caller, id);
   `,
+  `
+  -- When it became pending: when it was made, or woken, or a worker gave it back.
+  ALTER TABLE tasks ADD COLUMN pending_since INTEGER;
+  UPDATE tasks SET pending_since = created_at WHERE state IN ('pending', 'running', 'waiting');
+  DROP INDEX tasks_ready; DROP INDEX tasks_unready;
+  CREATE INDEX tasks_ready ON tasks (project, priority, id, pending_since)
+    WHERE state = 'pending' AND readiness = 0;
+  CREATE INDEX tasks_unready ON tasks (id, readiness, pending_since)
+    WHERE state = 'pending' AND readiness > 0;
+  `,
 ] as const;
 
 /** A table that some migration makes. */

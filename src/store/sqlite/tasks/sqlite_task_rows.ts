@@ -126,8 +126,8 @@ export class SqliteTaskRows implements TaskRows {
     this.db.run(
       `INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
          plan_hash, payload, created_at, finished_at, parent_id, depth, readiness, run_at, gate,
-         gate_max, workspace_max, debounce, trace, priority, conversation)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         gate_max, workspace_max, debounce, trace, priority, conversation, pending_since)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?11)`,
       task.id,
       task.project,
       task.trigger,
@@ -163,10 +163,10 @@ export class SqliteTaskRows implements TaskRows {
     this.db.run(
       `INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
          plan_hash, payload, created_at, parent_id, retry_of, depth, directory, readiness, gate,
-         gate_max, workspace_max, priority, conversation, retried_by, root_id)
+         gate_max, workspace_max, priority, conversation, retried_by, root_id, pending_since)
        SELECT ?1, project, "trigger", COALESCE(?2, workflow), ?3, 'pending', '', delivery_id, ?4,
          payload, ?5, parent_id, id, depth, CASE WHEN ?6 = 1 THEN directory END, ?7, gate, gate_max,
-         ?8, priority, conversation, ?10, root_id
+         ?8, priority, conversation, ?10, root_id, ?5
        FROM tasks WHERE id = ?9`,
       retry.id,
       retry.planned?.workflow ?? null,
@@ -224,8 +224,8 @@ export class SqliteTaskRows implements TaskRows {
     const { steps, until, now, activeMs = 0 } = parking;
     for (const step of steps) this.saveStep(taskId, step);
     this.db.run(
-      `UPDATE tasks SET state = ?, readiness = ?, run_at = ?, waiting_since = ?,
-         active_ms = active_ms + ?, claimed_at = NULL WHERE id = ?`,
+      `UPDATE tasks SET state = ?, readiness = ?, run_at = ?, waiting_since = ?4, pending_since = ?4,
+         active_ms = active_ms + ?5, claimed_at = NULL WHERE id = ?6`,
       decision === "ready" ? "pending" : "waiting",
       READINESS[decision === "waits outside" ? "queuedInWorkspace" : "ready"],
       until ?? null,
@@ -235,10 +235,12 @@ export class SqliteTaskRows implements TaskRows {
     );
   }
 
-  wake(taskId: string, readiness: Readiness): void {
+  wake(taskId: string, readiness: Readiness, now: number): void {
     this.db.run(
-      "UPDATE tasks SET state = 'pending', readiness = ? WHERE id = ? AND state = 'waiting'",
+      `UPDATE tasks SET state = 'pending', readiness = ?, pending_since = ?
+       WHERE id = ? AND state = 'waiting'`,
       READINESS[readiness],
+      now,
       taskId,
     );
   }

@@ -5,9 +5,11 @@
  * @module
  */
 
+import { defined } from "../../../base/defined.ts";
 import type { TaskCounts } from "../../task_records.ts";
+import { earlier } from "../../rules/pauses.ts";
 import { isFull } from "../../rules/project_rooms.ts";
-import { number, optionalNumber, text } from "../../sql/columns.ts";
+import { number, text } from "../../sql/columns.ts";
 import type { Database } from "../engine/database.ts";
 import type { Row } from "../../sql/row.ts";
 import { PLACES } from "../../../resources/priority.ts";
@@ -31,40 +33,35 @@ export const listProjectRooms = listRooms("state = 'running'");
 export async function counts(db: Database): Promise<TaskCounts> {
   const count = (from: string) =>
     number(db.get(`SELECT count(*) AS n FROM tasks ${from}`) ?? {}, "n");
-  const unready =
-    `INDEXED BY tasks_unready WHERE state = 'pending' AND readiness > ${READINESS.ready}`;
   const timed =
     `INDEXED BY tasks_timed_by_age WHERE state = 'pending' AND readiness = ${READINESS.delayed}`;
   const parts = db.all(
-    `SELECT project, priority, count(*) AS n, min(id) AS id FROM tasks INDEXED BY tasks_ready
+    `SELECT project, priority, count(*) AS n, min(pending_since) AS since
+     FROM tasks INDEXED BY tasks_ready
      WHERE state = 'pending' AND readiness = ${READINESS.ready} GROUP BY project, priority`,
   );
+  const unready = db.get(
+    `SELECT count(*) AS n, min(pending_since) AS since FROM tasks INDEXED BY tasks_unready
+     WHERE state = 'pending' AND readiness > ${READINESS.ready}`,
+  ) ?? {};
   const full = new Set((await listProjectRooms(db)).filter(isFull).map(({ project }) => project));
   const isBehind = (row: Row) => full.has(text(row, "project"));
   const ready = parts.filter((row) => !isBehind(row));
-  const oldestUnready = db.get(`SELECT id FROM tasks ${unready} ORDER BY id LIMIT 1`);
-  const oldest = (rows: readonly Row[]): Row => {
-    const [first] = rows.map((row) => text(row, "id")).toSorted();
-    return db.get("SELECT created_at AS at FROM tasks WHERE id = ?", first ?? null) ?? {};
-  };
+  const oldest = (rows: readonly Row[]) =>
+    rows.flatMap(({ since }) => typeof since === "number" ? [since] : [])
+      .reduce<number | undefined>((least, since) => earlier(least, since), undefined);
   const sum = (rows: readonly Row[]) => rows.reduce((all, row) => all + number(row, "n"), 0);
-  const [all, delayed] = [count(unready), count(timed)];
+  const [all, delayed] = [number(unready, "n"), count(timed)];
   return {
     pending: sum(parts) + all,
     queued: sum(parts.filter(isBehind)) + all - delayed,
     delayed,
     waiting: count("INDEXED BY tasks_waiting WHERE state = 'waiting'"),
     running: count("INDEXED BY tasks_running WHERE state = 'running'"),
-    ...optionalNumber(
-      oldest(oldestUnready === undefined ? parts : [...parts, oldestUnready]),
-      "at",
-      "oldestPendingAt",
-    ),
-    ...optionalNumber(oldest(ready), "at", "oldestReadyAt"),
-    ...optionalNumber(
-      oldest(ready.filter(({ priority }) => priority === PLACES.low)),
-      "at",
-      "oldestLowAt",
-    ),
+    ...defined({
+      oldestPendingAt: oldest([...parts, unready]),
+      oldestReadyAt: oldest(ready),
+      oldestLowAt: oldest(ready.filter(({ priority }) => priority === PLACES.low)),
+    }),
   };
 }

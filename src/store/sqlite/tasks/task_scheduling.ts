@@ -6,7 +6,7 @@
  */
 
 import { defined } from "../../../base/defined.ts";
-import type { Claim, ClaimedTask, StepRecord } from "../../task_records.ts";
+import type { Claim, ClaimedTask } from "../../task_records.ts";
 import { json, text } from "../../sql/columns.ts";
 import { isGone } from "../../rules/ownership.ts";
 import { earlier, type Paused, whatIsPaused } from "../../rules/pauses.ts";
@@ -16,7 +16,7 @@ import type { Database } from "../engine/database.ts";
 import { READINESS, TIMED } from "../../sql/readiness.ts";
 import { whatIsDue } from "../../rules/readiness.ts";
 import { CUT_OFF_MS, PARKED_COLUMNS, seenOpen, toParked } from "../../sql/parking.ts";
-import type { Parking } from "../../turn_records.ts";
+import type { Parking, Requeue } from "../../turn_records.ts";
 import { DUE_TASK_COLUMNS, toDueTask } from "../../sql/task_facts.ts";
 import type { DueTask } from "../../transactions/task_rows.ts";
 import * as parking from "../../transactions/park_task.ts";
@@ -31,7 +31,7 @@ const THOSE_TIMED = `tasks INDEXED BY tasks_timed WHERE ${TIMED}`;
 export async function claimTasks(db: Database, limit: number, now: number): Promise<Claim> {
   // mostly no task waits for its time, and this query is quick
   const isTimed = firstTime(db) !== undefined;
-  if (isTimed) parking.releaseDue(new SqliteTaskRows(db), findDue(db, now));
+  if (isTimed) parking.releaseDue(new SqliteTaskRows(db), findDue(db, now), now);
   const pauses = db.all("SELECT project, until FROM pauses").map(toPausedProject);
   const paused = whatIsPaused(pauses, now);
   const rooms = new ProjectRooms(await listProjectRooms(db));
@@ -105,12 +105,12 @@ export function claimInterrupted(db: Database): ClaimedTask[] {
 export function requeueTask(
   db: Database,
   taskId: string,
-  steps: readonly StepRecord[] = [],
-  activeMs = 0,
+  { now, steps = [], activeMs = 0 }: Requeue,
 ): void {
   const changed = db.run(
-    `UPDATE tasks SET state = 'pending', active_ms = active_ms + ?, claimed_at = NULL
-     WHERE id = ? AND state = 'running'`,
+    `UPDATE tasks SET state = 'pending', pending_since = ?, active_ms = active_ms + ?,
+       claimed_at = NULL WHERE id = ? AND state = 'running'`,
+    now,
     activeMs,
     taskId,
   );
