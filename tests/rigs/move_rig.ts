@@ -4,6 +4,7 @@
  * @module
  */
 
+import { rejects, strictEqual as equal } from "node:assert/strict";
 import { keyIdOf } from "../../src/secrets/keyring.ts";
 import { readKeyFile } from "../../src/secrets/key_file.ts";
 import { findSharedDatabase } from "../../src/storage/shared_database.ts";
@@ -26,6 +27,15 @@ export interface MoveRig extends UpkeepRig {
   ): Promise<MoveResult>;
   /** Opens the store in PostgreSQL, as the daemon of the data directory does. */
   openMoved(): Promise<PostgresStore>;
+  /** Opens the store in PostgreSQL for a node of another data directory. */
+  openAsAnother(): Promise<PostgresStore>;
+  /** Whether a move into the target has begun and not ended. */
+  isMarked(): Promise<boolean>;
+  /**
+   * The side that the daemon of the data directory uses, after a look that every task is there, and that
+   * no other daemon can use the target if a move into it has not ended.
+   */
+  usableSide(): Promise<"file" | "postgres">;
   /** Runs statements in the target. */
   inTarget<T>(work: (db: Session) => Promise<T>): Promise<T>;
 }
@@ -41,9 +51,50 @@ export async function moveRig(
   await Deno.mkdir(rig.dirs.logs, { recursive: true });
   const all = opening.move();
   const { dirs } = rig;
+  const inTarget = async <T>(work: (db: Session) => Promise<T>): Promise<T> => {
+    await using connections = new Connections({ url, owner: { node: "t", run: "t" }, max: 1 });
+    return await connections.use(work);
+  };
+  const isMarked = async () => {
+    const row = await inTarget((db) => db.get("SELECT to_regclass('svc.moving')::text AS name"));
+    return typeof row?.["name"] === "string";
+  };
+  const openAsAnother = () =>
+    openPostgresStore({
+      url,
+      owner: { node: "other", run: "1" },
+      name: "other",
+      clock: systemClock,
+    });
+  const openMoved = async () => {
+    const shared = findSharedDatabase(dirs);
+    if (shared === undefined) throw new Error("it has not moved");
+    return await openPostgresStore({
+      url: shared.url,
+      owner: { node: shared.node.id, run: crypto.randomUUID() },
+      name: shared.node.name,
+      clock: systemClock,
+      keyId: await keyIdOf(await readKeyFile(dirs.secretKey)),
+    });
+  };
   return {
     ...rig,
     url,
+    openMoved,
+    openAsAnother,
+    isMarked,
+    inTarget,
+    async usableSide() {
+      const side = findSharedDatabase(dirs) === undefined ? "file" : "postgres";
+      {
+        await using store = await (side === "file" ? rig.open() : openMoved());
+        equal((await store.listTasks({ limit: 999 })).length, tasks);
+      }
+      if (side === "file" && await isMarked()) {
+        await rejects(openAsAnother(), /A move into this database has not ended.*--again/);
+      }
+      return side;
+    },
     async move({ onPhase = () => {}, ...request } = {}, beforeStep = () => {}) {
       const host = { dirs, clock: systemClock, env, machine: "tests", onPhase };
       const work = move({ url, node: "one", dryRun: false, again: false, ...request }, host);
@@ -56,21 +107,6 @@ export async function moveRig(
       } finally {
         await work.return(undefined as never);
       }
-    },
-    async openMoved() {
-      const shared = findSharedDatabase(dirs);
-      if (shared === undefined) throw new Error("it has not moved");
-      return await openPostgresStore({
-        url: shared.url,
-        owner: { node: shared.node.id, run: crypto.randomUUID() },
-        name: shared.node.name,
-        clock: systemClock,
-        keyId: await keyIdOf(await readKeyFile(dirs.secretKey)),
-      });
-    },
-    async inTarget(work) {
-      await using connections = new Connections({ url, owner: { node: "t", run: "t" }, max: 1 });
-      return await connections.use(work);
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };

@@ -5,18 +5,15 @@
  * @module
  */
 
-import { match, ok, rejects, strictEqual as equal } from "node:assert/strict";
+import { match, ok, strictEqual as equal } from "node:assert/strict";
 import { dirname } from "node:path";
-import { systemClock } from "../../src/base/clock.ts";
 import { AppError } from "../../src/base/errors.ts";
-import { findSharedDatabase } from "../../src/storage/shared_database.ts";
-import { openPostgresStore } from "../../src/store/postgres/open_store.ts";
 import { afterEachChange } from "../helpers/each_change.ts";
 import { createEmptyDatabase, postgresTest } from "../helpers/postgres.ts";
 import { startPostgres } from "../helpers/postgres_server.ts";
 import { findMountObstacle, smallDisk } from "../helpers/small_disk.ts";
 import { Cable, type Sender } from "../rigs/cable.ts";
-import { type MoveRig, moveRig } from "../rigs/move_rig.ts";
+import { moveRig } from "../rigs/move_rig.ts";
 import { filesIn } from "../rigs/upkeep_rig.ts";
 
 const TASKS = 30;
@@ -27,28 +24,6 @@ const faultOf = (work: Promise<unknown>) =>
     ok(error instanceof AppError, String(error));
     return error.message;
   });
-
-/** Looks that one side can be used, and that the other one cannot; gives that side. */
-async function usableSide(rig: MoveRig): Promise<"file" | "postgres"> {
-  const side = findSharedDatabase(rig.dirs) === undefined ? "file" : "postgres";
-  {
-    await using store = await (side === "file" ? rig.open() : rig.openMoved());
-    equal((await store.listTasks({ limit: 999 })).length, TASKS);
-  }
-  if (side === "postgres") return side;
-  const { url } = rig;
-  const owner = { node: "other", run: "1" };
-  const isMarked = await rig.inTarget((db) =>
-    db.get("SELECT to_regclass('svc.moving') IS NOT NULL AS it")
-  );
-  if (isMarked?.["it"]) {
-    await rejects(
-      openPostgresStore({ url, owner, name: "other", clock: systemClock }),
-      /A move into this database has not ended.*--again/,
-    );
-  }
-  return side;
-}
 
 const NOTHING_CHANGED =
   /"[^"]*svc\.db" is as it was, and svc daemon uses it; in .* nothing was changed/;
@@ -92,10 +67,10 @@ postgresTest("a cable that is cut in any part leaves one side in use", async () 
     cable.breakWhere(() => undefined);
     ok(cuts > 0, `${bytes} was never sent: ${fault}`);
     match(fault ?? "it ended", says, bytes);
-    equal(await usableSide(rig), says === AT_THE_END ? "postgres" : "file", bytes);
+    equal(await rig.usableSide(), says === AT_THE_END ? "postgres" : "file", bytes);
   }
   equal((await rig.move()).finished, true);
-  equal(await usableSide(rig), "postgres");
+  equal(await rig.usableSide(), "postgres");
 });
 
 postgresTest("a server that crashes leaves the file in use, and the move begins anew", async () => {
@@ -110,10 +85,10 @@ postgresTest("a server that crashes leaves the file in use, and the move begins 
     const fault = await faultOf(rig.move({ again: true, onPhase }, () => crashing));
     await server.start();
     match(fault ?? "it ended", PART, phase);
-    equal(await usableSide(rig), "file", phase);
+    equal(await rig.usableSide(), "file", phase);
   }
   await rig.move({ again: true });
-  equal(await usableSide(rig), "postgres");
+  equal(await rig.usableSide(), "postgres");
 });
 
 const skip = await findMountObstacle();
@@ -137,16 +112,16 @@ postgresTest("a full disk of the server leaves the file in use", async () => {
     ok(ballast !== undefined);
     await Deno.remove(ballast);
     if (fault === undefined) { // to read needs no room
-      equal(await usableSide(rig), "postgres", phase);
+      equal(await rig.usableSide(), "postgres", phase);
       equal(phase, "reading");
       return;
     }
     match(fault, /No space left on device|could not write/, phase);
     match(fault, /"[^"]*svc\.db" is as it was/, phase);
-    equal(await usableSide(rig), "file", phase);
+    equal(await rig.usableSide(), "file", phase);
   }
   await rig.move({ again: true });
-  equal(await usableSide(rig), "postgres");
+  equal(await rig.usableSide(), "postgres");
 }, { skip });
 
 postgresTest("a data directory without room is moved, or stays in use", async () => {
@@ -159,7 +134,7 @@ postgresTest("a data directory without room is moved, or stays in use", async ()
   };
   const fault = await faultOf(rig.move({ onPhase }, () => filling));
   await Deno.remove(ballast ?? "");
-  equal(await usableSide(rig), fault === undefined ? "postgres" : "file", fault);
+  equal(await rig.usableSide(), fault === undefined ? "postgres" : "file", fault);
 }, { skip });
 
 postgresTest(
@@ -178,8 +153,8 @@ postgresTest(
       fault ?? "it ended",
       /\(No space left on device\): everything is in .*, but "[^"]*database\.url" cannot be written, so svc daemon still uses "[^"]*svc\.db": run this again with --again/,
     );
-    equal(await usableSide(rig), "file");
+    equal(await rig.usableSide(), "file");
     await rig.move({ again: true });
-    equal(await usableSide(rig), "postgres");
+    equal(await rig.usableSide(), "postgres");
   },
 );
