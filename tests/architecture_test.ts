@@ -133,6 +133,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "ulid": ["src/base/ids.ts"],
   "unbash": ["src/plugins/policy/shell_line.ts"],
   "ws": ["src/connections/slack/websocket.ts"],
+  "xxhash-wasm": ["src/store/sql/moving/row_sums.ts"],
   "yaml": [
     "src/resources/manifest.ts",
     "src/resources/syntax_fault.ts",

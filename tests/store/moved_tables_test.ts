@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, rejects, throws } from "node:assert/stric
 import { DatabaseSync } from "node:sqlite";
 import { isNumbered, type MovedTable } from "../../src/store/sql/moving/moved_table.ts";
 import { MADE_TABLES, MOVED, MOVED_TABLES } from "../../src/store/sql/moving/moved_tables.ts";
-import { RowSums } from "../../src/store/sql/moving/row_sums.ts";
+import { rowSums } from "../../src/store/sql/moving/row_sums.ts";
 import type { Row } from "../../src/store/sql/row.ts";
 import { createDatabase } from "../../src/store/sqlite/create_database.ts";
 import { Connections } from "../../src/store/postgres/database/connections.ts";
@@ -17,6 +17,8 @@ import { RowPage } from "../../src/store/postgres/moving/row_page.ts";
 import { readRows, writeRows } from "../../src/store/postgres/moving/target_rows.ts";
 import { createTestDatabase, postgresTest } from "../helpers/postgres.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
+
+const newSums = await rowSums();
 
 /** Columns with their types, by table. */
 type Schema = ReadonlyMap<string, Readonly<Record<string, string>>>;
@@ -110,7 +112,7 @@ Deno.test("the sum of a table tells a changed, a missing and a doubled row, in a
   type Values = readonly [string, number | null, (Uint8Array | null)?, (number | null)?];
   const sum = (...rows: readonly Values[]) => {
     const page = new RowPage(columns);
-    const sums = new RowSums();
+    const sums = newSums();
     for (const [id, n, body = null, x = null] of rows) sums.add(page.add({ id, n, x, body }));
     return `${sums.total.rows} ${sums.total.sum}`;
   };
@@ -156,7 +158,7 @@ postgresTest("rows come back as the bytes and the values that were sent", async 
     "CREATE TABLE edges (id text, n bigint, x double precision, body bytea)",
   );
   const table = { columns: { id: "text", n: "int", x: "real", body: "bytes" } } as const;
-  const [sent, back] = [new RowSums(), new RowSums()];
+  const [sent, back] = [newSums(), newSums()];
   const counts: number[] = [];
   for await (const n of writeRows(kept, ["edges", table], { rows: EDGES, sums: sent })) {
     counts.push(n);

@@ -11,7 +11,7 @@ import type { LogStore } from "../../log_store.ts";
 import type { MovedTable } from "../../sql/moving/moved_table.ts";
 import { isNumbered } from "../../sql/moving/moved_table.ts";
 import { MADE_TABLES, MOVED, type MOVED_TABLES } from "../../sql/moving/moved_tables.ts";
-import { RowSums, type TableSum } from "../../sql/moving/row_sums.ts";
+import { type RowSums, rowSums, type TableSum } from "../../sql/moving/row_sums.ts";
 import type { Rows, TargetRows, VerifiedTarget } from "../../sql/moving/target_rows.ts";
 import { SHOWING, type ShowingStore } from "../../sql/moving/sampled_records.ts";
 import { number, text } from "../../sql/columns.ts";
@@ -75,10 +75,13 @@ export class MoveTarget implements AsyncDisposable, TargetRows, VerifiedTarget {
   readonly #connections: Connections;
   #kept: KeptConnection | undefined;
   #isMarked = false;
-  readonly #sums = new Map(WRITTEN.map(([name]) => [name, new RowSums()]));
+  readonly #newSums: () => RowSums;
+  readonly #sums: ReadonlyMap<string, RowSums>;
 
-  private constructor(options: TargetOptions) {
+  private constructor(options: TargetOptions, newSums: () => RowSums) {
     this.#options = options;
+    this.#newSums = newSums;
+    this.#sums = new Map(WRITTEN.map(([name]) => [name, newSums()]));
     this.#connections = new Connections({ ...options, max: 4 });
   }
 
@@ -89,7 +92,7 @@ export class MoveTarget implements AsyncDisposable, TargetRows, VerifiedTarget {
    */
   static async open(options: TargetOptions): Promise<MoveTarget> {
     await using opening = new AsyncDisposableStack();
-    const target = opening.use(new MoveTarget(options));
+    const target = opening.use(new MoveTarget(options, await rowSums()));
     await checkServer(target.#connections, options.clock);
     opening.move();
     return target;
@@ -203,7 +206,7 @@ export class MoveTarget implements AsyncDisposable, TargetRows, VerifiedTarget {
     const found = new Map<string, TableSum>();
     let before = 0;
     for (const table of WRITTEN) {
-      const sums = new RowSums();
+      const sums = this.#newSums();
       for await (const read of readRows(this.#begun, table, sums)) yield before + read;
       before += sums.total.rows;
       found.set(table[0], sums.total);
