@@ -22,6 +22,7 @@ import { DeliveryContext } from "./pipeline/delivery_context.ts";
 import { fire, firedPayload, type FireHost } from "./pipeline/fire.ts";
 import { decideEvents, type PipelineHost, read, STORED_REQUEST } from "./pipeline/pipeline.ts";
 import { storedRequest } from "./pipeline/stored_request.ts";
+import { byCurrentResources } from "../store/stale_resources.ts";
 import type { Plan } from "../tasks/plan.ts";
 import { readsMessages } from "../tasks/reading.ts";
 
@@ -61,7 +62,10 @@ export async function followUp(task: Task, host: FollowUpHost): Promise<void> {
   const unread = await store.listUnread(id);
   if (unread.some(isOfChat) && await canRead(id, store)) await store.replayUnread(id, clock.now());
   for (const message of unread.flatMap(toUnread)) {
-    const outcome = await startFrom(message, task, host).catch((error) => {
+    const outcome = await byCurrentResources(
+      host.resources,
+      (resourceVersion) => startFrom(message, { task, resourceVersion }, host),
+    ).catch((error) => {
       if (!(error instanceof AppError) || error.code === "overloaded") throw error;
       log.warn("a message to a task starts no follow-up", { project, task: id, error });
       return undefined;
@@ -99,7 +103,7 @@ function toUnread({ position, message }: InboxMessage): Unread[] {
 /** Takes the event of a message again; `undefined` if it starts nothing whatever is decided. */
 async function startFrom(
   { position, deliveryId, index, trigger: name, depth }: Unread,
-  task: Task,
+  { task, resourceVersion }: { readonly task: Task; readonly resourceVersion: number },
   host: FollowUpHost,
 ): Promise<EventOutcome | undefined> {
   const trigger = host.triggers.find({ project: task.project, trigger: name });
@@ -117,11 +121,12 @@ async function startFrom(
     ...defined({ depth }), // a follow-up is no link of a chain: each has a message from outside
   };
   if (stored.delivery.via !== "internal") {
-    return await takeRequest(stored, { id, trigger, index, more }, host);
+    return await takeRequest(stored, { id, trigger, resourceVersion, index, more }, host);
   }
   return await fire({
     id,
     trigger,
+    resourceVersion,
     source: stored.delivery.source,
     redeliveryOf: deliveryId,
     ...defined({ by: whoSent(stored) }),
@@ -140,16 +145,16 @@ function whoSent({ delivery: { detail } }: StoredDelivery): AskedBy | undefined 
 
 async function takeRequest(
   stored: StoredDelivery,
-  { id, trigger, index, more }: {
+  { id, trigger, resourceVersion, index, more }: {
     readonly id: string;
     readonly trigger: ActiveTrigger;
+    readonly resourceVersion: number;
     readonly index: number;
     readonly more: Pick<TriggerEvent, "follows" | "parentId" | "depth" | "again">;
   },
   host: FollowUpHost,
 ): Promise<EventOutcome | undefined> {
   const { clock, triggers } = host;
-  const { resourceVersion } = triggers;
   const context = new DeliveryContext({ id, clock, remote: stored.delivery.remote });
   context.redeliveryOf = stored.delivery.id;
   context.follows = more.follows?.taskId;
@@ -174,7 +179,7 @@ async function takeRequest(
       events: [event],
       once: true,
       ...triggers.dedupTimesOf(trigger),
-      ...defined({ resourceVersion }),
+      resourceVersion,
     }),
   );
 }

@@ -18,7 +18,8 @@ import type { Events } from "../store/events.ts";
 import type { NewMessage } from "../store/outbox_records.ts";
 import type { TaskEndStore, TaskStore } from "../store/task_store.ts";
 import type { Task, TaskNames } from "../store/task_records.ts";
-import type { ActiveTrigger, Triggers } from "./admission/triggers.ts";
+import type { TriggerName, Triggers } from "./admission/triggers.ts";
+import { byCurrentResources } from "../store/stale_resources.ts";
 import { followUp, type FollowUpHost } from "./follow_up.ts";
 import { fire } from "./pipeline/fire.ts";
 
@@ -134,18 +135,16 @@ export class TaskSource implements AsyncDisposable {
   }
 
   async #handleEnd(task: Task): Promise<void> {
-    const { taskTriggers, triggers, log } = this.#host;
+    const { taskTriggers, log } = this.#host;
     // a label of the trigger means the tasks that its events start, not what their steps start
     const isChild = task.rootId !== "";
     for (
       const { project, name, spec } of taskTriggers.of(isChild ? { ...task, trigger: "" } : task)
     ) {
       if (!(spec.event.task?.states ?? DEFAULT_STATES).includes(task.state)) continue;
-      const trigger = triggers.find({ project, trigger: name, source: "task" });
-      if (trigger === undefined) continue;
       if (isChild && isOfAny(spec)) continue;
       if (spec.event.task?.workflow === undefined && await this.#startedBy(name, task)) continue;
-      await this.#fire(trigger, task).catch((error) => {
+      await this.#fire({ project, trigger: name }, task).catch((error) => {
         if (error instanceof AppError && error.code === "overloaded") throw error;
         log.error("a task trigger could not be fired", { project, trigger: name, error });
       });
@@ -166,16 +165,22 @@ export class TaskSource implements AsyncDisposable {
     }
   }
 
-  async #fire(trigger: ActiveTrigger, task: Task): Promise<void> {
-    const { project, name } = trigger.resource;
-    await fire({
-      trigger,
-      source: "task",
-      once: true,
-      id: eventId(task.finishedAt ?? 0, JSON.stringify(["task", project, name, task.id])),
-      payload: toPayload(task),
-      ...chainPosition(task),
-    }, this.#host);
+  #fire(name: TriggerName, task: Task): Promise<void> {
+    const { triggers, resources } = this.#host;
+    const parts = ["task", name.project, name.trigger, task.id];
+    return byCurrentResources(resources, async (resourceVersion) => {
+      const trigger = triggers.find({ ...name, source: "task" });
+      if (trigger === undefined) return;
+      await fire({
+        trigger,
+        resourceVersion,
+        source: "task",
+        once: true,
+        id: eventId(task.finishedAt ?? 0, JSON.stringify(parts)),
+        payload: toPayload(task),
+        ...chainPosition(task),
+      }, this.#host);
+    });
   }
 }
 

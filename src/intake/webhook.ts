@@ -27,7 +27,7 @@ import type { Rejections } from "./pipeline/rejections.ts";
 import type { UnknownPaths } from "./unknown_paths.ts";
 import { DeliveryContext, type ReceivedDelivery } from "./pipeline/delivery_context.ts";
 import type { DeliveryRecorder } from "../store/delivery_store.ts";
-import { StaleResourcesError } from "../store/stale_resources.ts";
+import { byCurrentResources, type CurrentResources } from "../store/stale_resources.ts";
 import { answer, answerForAll, type TriggerResult } from "./webhook_answer.ts";
 
 /** The state of the daemon that takes requests of webhooks. */
@@ -38,8 +38,7 @@ export interface WebhookHost extends PipelineHost, Core {
   /** Keeps the paths of requests that find no trigger. */
   readonly unknownPaths: UnknownPaths;
   readonly keyUses: KeyUses;
-  /** Reads what other daemons have changed. */
-  readonly resources: { refresh(): Promise<void> };
+  readonly resources: CurrentResources;
   readonly limits: BodyLimits;
   /** Memory that the bodies of all requests share. */
   readonly bodies: BodyBudget;
@@ -78,36 +77,20 @@ export async function receiveWebhook(
   const held = holdBody(incoming, host);
   let received: ReceivedDelivery | undefined;
   try {
-    for (let attempt = 1;; attempt++) {
-      try {
-        const trigger = matchTriggers(host.triggers.at(incoming), context);
-        received ??= await receive(request, { ...incoming, context, held }, host);
-        if (context.others.length > 0) return await receiveForAll(received, incoming, host);
-        const decision = await decide(received, trigger, SIGNED_REQUEST, host);
-        if (decision.handshake !== undefined) return await answerHandshake(decision, host);
-        const outcomes = await record(decision, host);
-        return answer(context, outcomes);
-      } catch (error) {
-        if (await mustDecideAgain(error, attempt, host)) continue;
-        return refuseAndRecord(toAppError(error), { ...incoming, context, received }, host);
-      }
-    }
+    return await byCurrentResources(host.resources, async () => {
+      const trigger = matchTriggers(host.triggers.at(incoming), context);
+      received ??= await receive(request, { ...incoming, context, held }, host);
+      if (context.others.length > 0) return await receiveForAll(received, incoming, host);
+      const decision = await decide(received, trigger, SIGNED_REQUEST, host);
+      if (decision.handshake !== undefined) return await answerHandshake(decision, host);
+      const outcomes = await record(decision, host);
+      return answer(context, outcomes);
+    });
+  } catch (error) {
+    return refuseAndRecord(toAppError(error), { ...incoming, context, received }, host);
   } finally {
     held.release();
   }
-}
-
-/** Most decisions on a request while other daemons change the resources. */
-const ATTEMPTS = 5;
-
-/** Whether a decision was made on old resources; then reads what another daemon has changed. */
-async function mustDecideAgain(
-  error: unknown,
-  attempt: number,
-  { resources }: Pick<WebhookHost, "resources">,
-): Promise<boolean> {
-  if (!(error instanceof StaleResourcesError) || attempt >= ATTEMPTS) return false;
-  return await resources.refresh().then(() => true, () => false);
 }
 
 /**

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { DecidedByResources } from "./stale_resources.ts";
 import type { NewTask, TaskState } from "./task_records.ts";
 import type { AskedWait, Wait, WaitOutputs, WaitPlace } from "./wait_records.ts";
 
@@ -52,7 +53,7 @@ export interface ChildCount {
 }
 
 /** What a step asks for that starts children. */
-export interface AskedChildren {
+export interface AskedChildren extends DecidedByResources {
   /**
    * Its wait, of one part of kind `task`, which asks for a {@linkcode ChildCount}, and shows the inputs of
    * all items where not all of them may be made at once.
@@ -66,11 +67,6 @@ export interface AskedChildren {
   readonly isShared: boolean;
   /** The workspaces in whose directory tasks above them run, that of the asking task included. */
   readonly sharedAbove: readonly string[];
-  /**
-   * The version of the resources by which they were planned; if another daemon has changed these since and
-   * one of them is to be made, nothing is stored, and `StaleResourcesError` is thrown.
-   */
-  readonly resourceVersion?: number;
 }
 
 /** The children of a step. */

@@ -9,6 +9,7 @@ import type { DedupTimes } from "../resources/dedup_times.ts";
 import type { Coverage } from "../signatures/coverage.ts";
 import type { VerifyFailure } from "../signatures/scheme.ts";
 import type { ListQuery } from "./list_query.ts";
+import type { DecidedByResources } from "./stale_resources.ts";
 import type { NewTask } from "./task_records.ts";
 
 /** Every outcome of an inbound request. */
@@ -208,14 +209,6 @@ export type Admitted = EventDecision & { readonly [admittedBrand]: true };
 export interface DecidedDelivery {
   readonly delivery: DeliveryFacts;
   readonly events: readonly Admitted[];
-}
-
-/**
- * Version of the resources by which events were decided; any will do when absent. Where they have
- * changed since, nothing is stored, and `StaleResourcesError` is thrown.
- */
-export interface DecidedByResources {
-  readonly resourceVersion?: number;
 }
 
 /** A delivery with everything that belongs in the same transaction. */

@@ -7,13 +7,9 @@
 
 import type { JsonObject } from "../base/json.ts";
 import type { DedupTimes } from "../resources/dedup_times.ts";
-import type {
-  Admitted,
-  DecidedByResources,
-  DeliveryContent,
-  DeliveryFacts,
-} from "./delivery_records.ts";
+import type { Admitted, DeliveryContent, DeliveryFacts } from "./delivery_records.ts";
 import type { ListQuery } from "./list_query.ts";
+import type { DecidedByResources } from "./stale_resources.ts";
 import type { InboxMessage, TaskState } from "./task_records.ts";
 
 /** Kind of a chat event. */

@@ -9,6 +9,7 @@ import type { AskedBy } from "../base/asked_by.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Coverage } from "../signatures/coverage.ts";
 import type { ListQuery } from "./list_query.ts";
+import type { DecidedByResources } from "./stale_resources.ts";
 import type { Priority } from "../resources/priority.ts";
 import type { WaitKind } from "./wait_records.ts";
 
@@ -103,7 +104,7 @@ export interface TaskConcurrency {
 }
 
 /** A task that retries another one (`svc task retry`). */
-export interface RetryOf {
+export interface RetryOf extends DecidedByResources {
   /** Id of the new task. */
   readonly id: string;
   /** The task to retry, which has ended. */
@@ -389,9 +390,7 @@ export interface TaskCounts {
   /** Those that have begun, and have no worker until a step of them goes on. */
   readonly waiting: number;
   readonly running: number;
-  /**
-   * Milliseconds since the epoch when the first pending one was made, woken or given back, if any is.
-   */
+  /** When the first pending task was made, woken or given back, in milliseconds since the epoch. */
   readonly oldestPendingAt?: number;
   /** The same, only of tasks that wait for a worker. */
   readonly oldestReadyAt?: number;

@@ -11,6 +11,7 @@ import { Catalog } from "../../src/resources/catalog.ts";
 import type { RetryOf, Task } from "../../src/store/task_records.ts";
 import { type Plan, Planner } from "../../src/tasks/plan.ts";
 import { taskIdOf } from "../helpers/store_records.ts";
+import { currentOf } from "../rigs/intake_state.ts";
 
 const [PARENT, CHILD, RETRY] = [1, 2, 3].map(taskIdOf) as [string, string, string];
 
@@ -61,7 +62,8 @@ async function retried(above: Partial<Plan> | undefined) {
     },
   };
   const [planner, clock] = [new Planner(CATALOG), { now: () => 5 }];
-  const host = { store, catalog: CATALOG, planner, clock, newId: () => RETRY };
+  const resources = currentOf(CATALOG);
+  const host = { store, catalog: CATALOG, resources, planner, clock, newId: () => RETRY };
   await retryTask({ id: CHILD }, { name: "ada", role: "operator" }, host as never);
   const { plan, ...names } = asked?.planned ?? {};
   return { ...names, plan: plan && JSON.parse(plan.json) as Plan };

@@ -48,6 +48,7 @@ const HOUR = 3600_000;
 
 const send = (rig: SourceRig, trigger: string, payload: JsonObject) =>
   fire({
+    resourceVersion: 0,
     trigger: rig.host.triggers.named({ project: "default", trigger }),
     source: "manual",
     id: rig.host.newId(),

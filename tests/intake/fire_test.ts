@@ -32,7 +32,14 @@ const TRIGGER = { resource: { spec: { event: { source: "webhook" } } } } as Acti
 function fireIt(rig: SourceRig, event: Partial<FiredEvent> = {}) {
   const { host } = rig;
   const trigger = host.triggers.named({ project: "default", trigger: "it" });
-  return fire({ trigger, source: "manual", id: host.newId(), payload: { n: 1 }, ...event }, host);
+  return fire({
+    resourceVersion: 0,
+    trigger,
+    source: "manual",
+    id: host.newId(),
+    payload: { n: 1 },
+    ...event,
+  }, host);
 }
 
 Deno.test("fire leaves a delivery of its source, without status, sender and headers", async () => {

@@ -26,6 +26,7 @@ const TRIGGERS = BASE + talking("comments") + talking("pushes", ", starts: false
 
 const say = (rig: SourceRig, text: string, trigger = "comments", pr = "a/b#1") =>
   fire({
+    resourceVersion: 0,
     trigger: rig.host.triggers.named({ project: "default", trigger }),
     source: "manual",
     id: rig.host.newId(),
@@ -122,6 +123,7 @@ Deno.test("a comment that answers an approval is told to no task, and starts non
   const first = await start(rig, "begin");
   const comment = async (body: string) =>
     await fire({
+      resourceVersion: 0,
       trigger: rig.host.triggers.named({ project: "default", trigger: "comments" }),
       source: "manual",
       id: rig.host.newId(),
@@ -291,6 +293,7 @@ Deno.test("messages go on where the task that was bound has ended before the end
   const first = await start(rig, "begin");
   for (const text of ["m1", "m2", "m3"]) await say(rig, text);
   const { taskId: bound = "" } = await fire({
+    resourceVersion: 0,
     trigger: rig.host.triggers.named({ project: "default", trigger: "alone" }),
     source: "manual",
     id: rig.host.newId(),

@@ -53,7 +53,10 @@ async function openWait(
 /** What is said of a delivery with this payload. */
 async function said(rig: SourceRig, trigger: string, payload: JsonObject) {
   const id = rig.host.newId();
-  await fire({ trigger: named(rig, trigger), source: "manual", id, payload }, rig.host);
+  await fire(
+    { resourceVersion: 0, trigger: named(rig, trigger), source: "manual", id, payload },
+    rig.host,
+  );
   const stored = await rig.host.store.readDelivery(id);
   if (stored === undefined) throw new Error("The delivery was not stored");
   const waits = await rig.host.store.listWaits({ project: "default", kind: "event", limit: 100 });
@@ -65,6 +68,7 @@ async function said(rig: SourceRig, trigger: string, payload: JsonObject) {
 Deno.test("a missed wait says what was found and what was wanted, the nearest first", async () => {
   await using rig = await sourceRig(MANIFEST);
   const { taskId = "" } = await fire({
+    resourceVersion: 0,
     trigger: named(rig, "it"),
     source: "manual",
     id: rig.host.newId(),

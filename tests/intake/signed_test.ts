@@ -186,6 +186,7 @@ Deno.test("a payload that an operator fires is covered whole", async () => {
   await using rig = await webhookRig({ manifest: HOOK });
   const trigger = rig.host.triggers.named({ project: "default", trigger: "by-signed-header" });
   const outcome = await fire({
+    resourceVersion: 0,
     trigger,
     source: "manual",
     id: rig.host.newId(),

@@ -38,7 +38,10 @@ async function endOne(
 ): Promise<Task> {
   const { host, store, clock } = rig;
   const trigger = host.triggers.named({ project: "default", trigger: "first" });
-  await fire({ trigger, source: "manual", id: host.newId(), payload: {} }, host);
+  await fire(
+    { resourceVersion: 0, trigger, source: "manual", id: host.newId(), payload: {} },
+    host,
+  );
   const { tasks: [claimed] } = await store.claimTasks(1, clock.time);
   const taskId = claimed?.task.id ?? "";
   await store.finishTask({ taskId, state, reason, now: clock.time += 1000, followed: true });
@@ -164,7 +167,10 @@ Deno.test("a task that was replaced before it started is followed too", async ()
   );
   const trigger = rig.host.triggers.named({ project: "default", trigger: "push" });
   for (let i = 0; i < 2; i++) {
-    await fire({ trigger, source: "manual", id: rig.host.newId(), payload: {} }, rig.host);
+    await fire(
+      { resourceVersion: 0, trigger, source: "manual", id: rig.host.newId(), payload: {} },
+      rig.host,
+    );
   }
   await followAll(rig);
   const [first] = await rig.tasks();
@@ -177,7 +183,10 @@ Deno.test("a task that could not even start is followed too", async () => {
     CHAIN.replace("metadata: {name: ci}", "metadata: {name: not-there}") + after("next"),
   );
   const trigger = rig.host.triggers.named({ project: "default", trigger: "first" });
-  await fire({ trigger, source: "manual", id: rig.host.newId(), payload: {} }, rig.host);
+  await fire(
+    { resourceVersion: 0, trigger, source: "manual", id: rig.host.newId(), payload: {} },
+    rig.host,
+  );
   await followAll(rig);
   const [delivery] = await followed(rig);
   deepEqual([delivery?.trigger, delivery?.outcome], ["next", "accepted"]);
@@ -269,7 +278,10 @@ Deno.test("the store tells of every end that is followed, so that nothing waits 
   await using source = new TaskSource({ ...rig.host, answerEnd });
   await source.settled();
   const trigger = rig.host.triggers.named({ project: "default", trigger: "first" });
-  await fire({ trigger, source: "manual", id: rig.host.newId(), payload: {} }, rig.host);
+  await fire(
+    { resourceVersion: 0, trigger, source: "manual", id: rig.host.newId(), payload: {} },
+    rig.host,
+  );
   await source.settled();
   deepEqual((await followed(rig)).map(({ outcome }) => outcome), ["accepted"]);
 });

@@ -33,6 +33,7 @@ const EXPRESSIONS = ["payload.pr"];
 
 const say = (rig: SourceRig, trigger: string, payload: JsonObject) =>
   fire({
+    resourceVersion: 0,
     trigger: rig.host.triggers.named({ project: "default", trigger }),
     source: "manual",
     id: rig.host.newId(),

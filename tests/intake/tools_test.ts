@@ -363,11 +363,12 @@ Deno.test("what an operator fired has the headers it was given, also when it goe
   });
   const trigger = rig.host.triggers.named({ project: "default", trigger: "hook" });
   const event = { trigger, source: "manual", payload: { a: 1 } };
-  const without = await fire({ ...event, id: rig.host.newId() }, rig.host);
+  const without = await fire({ ...event, resourceVersion: 0, id: rig.host.newId() }, rig.host);
   equal(without.outcome, "filtered");
   const id = rig.host.newId();
   equal(
-    (await fire({ ...event, id, headers: { "x-event": "push" } }, rig.host)).outcome,
+    (await fire({ ...event, resourceVersion: 0, id, headers: { "x-event": "push" } }, rig.host))
+      .outcome,
     "accepted",
   );
   equal((await redeliver(rig, id)).outcome, "accepted");

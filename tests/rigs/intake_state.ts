@@ -23,31 +23,34 @@ import type { Resource } from "../../src/resources/resource.ts";
 import { type StoreCall, type StoreCalls, storeCalls } from "../../src/store/store_calls.ts";
 import { STORE_METHOD_NAMES, withAnnouncements } from "../../src/store/store_methods.ts";
 import type { DaemonEvents } from "../../src/store/events.ts";
+import type { CurrentResources } from "../../src/store/stale_resources.ts";
 import type { Store, StoreMethod } from "../../src/store/store.ts";
 import { type SetClock, setClock } from "../helpers/manual_clock.ts";
 import { knownIn } from "../helpers/known_secrets.ts";
 import { tempStore } from "../helpers/temp_store.ts";
 
 /** The fields of {@linkcode State} that intake uses. */
-export type StateOfIntake = Pick<
-  State,
-  | "dirs"
-  | "resolvePath"
-  | "clock"
-  | "log"
-  | "newId"
-  | "events"
-  | "health"
-  | "store"
-  | "catalog"
-  | "secrets"
-  | "taskTriggers"
-  | "isFollowed"
-  | "evaluator"
-  | "rejections"
-  | "unknownPaths"
-  | "keyUses"
->;
+export type StateOfIntake =
+  & { readonly resources: CurrentResources }
+  & Pick<
+    State,
+    | "dirs"
+    | "resolvePath"
+    | "clock"
+    | "log"
+    | "newId"
+    | "events"
+    | "health"
+    | "store"
+    | "catalog"
+    | "secrets"
+    | "taskTriggers"
+    | "isFollowed"
+    | "evaluator"
+    | "rejections"
+    | "unknownPaths"
+    | "keyUses"
+  >;
 
 /** A state with the places that a test looks at. */
 export interface IntakeState extends AsyncDisposable {
@@ -81,6 +84,19 @@ function asReplaced(store: StoreCalls<StoreMethod>): StoreCalls<StoreMethod> {
   return storeCalls(STORE_METHOD_NAMES, call);
 }
 
+/** The resources of a catalog, as a daemon has them that others share; `refresh` takes in their changes. */
+export function currentOf(
+  catalog: Catalog,
+  refresh: (catalog: Catalog) => void = () => {},
+): CurrentResources {
+  return {
+    get version() {
+      return catalog.storedVersion;
+    },
+    refresh: () => Promise.resolve(refresh(catalog)),
+  };
+}
+
 /** Opens a state with these resources. */
 export async function intakeState(
   resources: readonly Resource[],
@@ -109,6 +125,7 @@ export async function intakeState(
     health: new HealthConditions(),
     store: withAnnouncements({ ...store, ...asReplaced(broken) }, events),
     catalog,
+    resources: currentOf(catalog),
     secrets: knownIn(catalog),
     taskTriggers,
     isFollowed: (task) => taskTriggers.of(task).length > 0,

@@ -83,7 +83,6 @@ export async function slackRig(triggers: string): Promise<SlackRig> {
   const routers: SlackRouter[] = [];
   const inboxes = new Inboxes(store, host.clock);
   const slackHost: SlackHost = {
-    resources: { refresh: () => Promise.resolve() },
     ...host,
     limits: { maxBytes: 1 << 20, deadlineMs: 5000 },
     bodies: new BodyBudget(128 << 20),

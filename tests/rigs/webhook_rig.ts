@@ -17,7 +17,7 @@ import type { Store } from "../../src/store/store.ts";
 import type { Task } from "../../src/store/task_records.ts";
 import type { SlackHost } from "../../src/intake/slack.ts";
 import { withPipeline } from "../../src/daemon/intake.ts";
-import { intakeState, NO_PLUGINS, NOW } from "./intake_state.ts";
+import { currentOf, intakeState, NO_PLUGINS, NOW } from "./intake_state.ts";
 
 /** A webhook server and its surroundings. */
 export interface Rig extends AsyncDisposable {
@@ -73,7 +73,7 @@ export async function webhookRig(options: RigOptions): Promise<Rig> {
   const bodies = new BodyBudget(options.bodyBudget ?? 128 << 20);
   const host: Rig["host"] = {
     ...withPipeline(state, NO_PLUGINS),
-    resources: { refresh: () => Promise.resolve(options.refresh?.(state.catalog)) },
+    resources: currentOf(state.catalog, options.refresh),
     findCertificate: () =>
       Promise.resolve(
         certificate === undefined ? { failure: "certificate_unreachable" } : { pem: certificate },

@@ -46,6 +46,10 @@ export class ResourceWriter {
     });
   }
 
+  get version(): number {
+    return this.#catalog.storedVersion;
+  }
+
   /** Reads what other daemons have changed; resolves when the catalog holds it. */
   refresh(): Promise<void> {
     return this.#inTurn(() => this.#refresh());

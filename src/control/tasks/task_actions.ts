@@ -20,6 +20,7 @@ import type { IdSearch } from "../../store/id_search.ts";
 import type { NodeStore } from "../../store/node_store.ts";
 import { staysBehind } from "../../store/rules/placement.ts";
 import type { InboxStore, TaskRecorder, TaskStore } from "../../store/task_store.ts";
+import type { CurrentResources } from "../../store/stale_resources.ts";
 import type { InboxMessage, Task } from "../../store/task_records.ts";
 import { type Plan, planHere, type Planner } from "../../tasks/plan.ts";
 import type { DefaultLimits } from "../../tasks/time_limits.ts";
@@ -42,6 +43,7 @@ export interface TasksHost extends LogsHost {
     & IdSearch
     & Pick<TaskRecorder, "setTaskDirectory">;
   readonly catalog: Catalog;
+  readonly resources: CurrentResources;
   /** Plans a task that never had a plan. */
   readonly planner: Planner;
   readonly newId: NewId;

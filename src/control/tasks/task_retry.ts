@@ -15,6 +15,7 @@ import type { TriggerSpec } from "../../resources/trigger.ts";
 import { isShared, type WorkspaceSpec } from "../../resources/workspace.ts";
 import type { NodeStore } from "../../store/node_store.ts";
 import { staysBehind } from "../../store/rules/placement.ts";
+import { byCurrentResources } from "../../store/stale_resources.ts";
 import type { RetryOf, StepRecord, Task } from "../../store/task_records.ts";
 import { isOver } from "../../tasks/run/flow.ts";
 import { keptSteps, withMessages } from "../../tasks/run/kept_steps.ts";
@@ -36,9 +37,20 @@ interface RetryPlan extends Pick<RetryOf, "planned" | "kept" | "keepDirectory" |
  * @throws {AppError} `conflict` when the task has not ended or something it needs is still missing;
  * `usage` when it has no step `from`.
  */
-export async function retryTask(
-  { id, from }: Input<"task.retry">,
+export function retryTask(
+  input: Input<"task.retry">,
   caller: Caller,
+  host: TasksHost,
+): Promise<Output<"task.retry">> {
+  return byCurrentResources(
+    host.resources,
+    (resourceVersion) => storeRetry(input, { by: askedBy(caller), resourceVersion }, host),
+  );
+}
+
+async function storeRetry(
+  { id, from }: Input<"task.retry">,
+  { by, resourceVersion }: Required<Pick<RetryOf, "by" | "resourceVersion">>,
   host: TasksHost,
 ): Promise<Output<"task.retry">> {
   const task = await findTask(id, host.store);
@@ -61,7 +73,8 @@ export async function retryTask(
     kept: withMessages(task.steps, again.kept),
     id: host.newId(),
     of: task.id,
-    by: askedBy(caller),
+    by,
+    resourceVersion,
     now: host.clock.now(),
   });
   return {

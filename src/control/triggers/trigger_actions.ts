@@ -12,7 +12,13 @@ import type { Catalog } from "../../resources/catalog.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import { displayName, type Resource } from "../../resources/resource.ts";
 import { trigger as kind, type TriggerSpec } from "../../resources/trigger.ts";
-import { fire, type FireHost, MANUAL, parseFired } from "../../intake/pipeline/fire.ts";
+import {
+  fire,
+  type FiredEvent,
+  type FireHost,
+  MANUAL,
+  parseFired,
+} from "../../intake/pipeline/fire.ts";
 import type { Triggers } from "../../intake/admission/triggers.ts";
 import { lowerCase, missingHeaders } from "../../intake/tools/headers.ts";
 import type { BacktestHost } from "../../intake/tools/backtest.ts";
@@ -24,6 +30,7 @@ import type { ResourceWriter } from "../resources/resource_writer.ts";
 import type { Handlers } from "../server/server.ts";
 import { backtestTrigger } from "./backtest.ts";
 import { type SendHost, sendToTrigger, signForTrigger } from "./send.ts";
+import { byCurrentResources } from "../../store/stale_resources.ts";
 
 /** The triggers of a daemon, and the pipeline that their events pass. */
 export interface TriggerActionHost extends FireHost, TryHost, SendHost, BacktestHost {
@@ -58,9 +65,20 @@ export function triggerHandlers(
  *
  * @throws {AppError} `not_found`; `invalid` when the payload is no JSON object; `overloaded`.
  */
-async function fireByHand(
-  { name, project: wanted, payload, headers: given = {} }: Input<"trigger.fire">,
+function fireByHand(
+  input: Input<"trigger.fire">,
   caller: Caller,
+  host: TriggerActionHost,
+): Promise<Fired> {
+  return byCurrentResources(
+    host.resources,
+    (resourceVersion) => fireNow(input, { by: askedBy(caller), resourceVersion }, host),
+  );
+}
+
+async function fireNow(
+  { name, project: wanted, payload, headers: given = {} }: Input<"trigger.fire">,
+  decided: Pick<FiredEvent, "by" | "resourceVersion">,
   host: TriggerActionHost,
 ): Promise<Fired> {
   const { project } = findResource(kind, { project: wanted, name }, host.catalog);
@@ -74,7 +92,7 @@ async function fireByHand(
     payload: parseFired(payload, trigger),
     body: utf8(payload),
     headers,
-    by: askedBy(caller),
+    ...decided,
   }, host);
   const condition = outcome === "filtered" ? trigger.resource.spec.event.filter?.condition : "";
   return {

@@ -28,6 +28,7 @@ import type { FileChange } from "./file_scan.ts";
 import { FileWatcher, type OpenWatch } from "./file_watcher.ts";
 import { fire, type FireHost } from "../pipeline/fire.ts";
 import { WatchedFiles } from "./watched_files.ts";
+import { byCurrentResources } from "../../store/stale_resources.ts";
 
 /** The triggers, their workspaces, and how files are watched. */
 export interface FilesystemHost extends FireHost, Core {
@@ -203,18 +204,22 @@ export class FilesystemSource implements AsyncDisposable {
     }
   }
 
-  async #fire(name: TriggerName, change: FileChange, now: number): Promise<void> {
-    const trigger = this.#host.triggers.find({ ...name, source: "filesystem" });
-    const { events = FILE_EVENTS } = trigger?.resource.spec.event.filesystem ?? {};
-    if (trigger === undefined || !events.includes(change.event)) return;
-    const { event, path } = change;
-    await fire({
-      trigger,
-      source: "filesystem",
-      once: true,
-      id: eventId(now, JSON.stringify(["filesystem", name.project, name.trigger, change])),
-      payload: { event, path, filename: basename(path) },
-    }, this.#host);
+  #fire(name: TriggerName, change: FileChange, now: number): Promise<void> {
+    const { triggers, resources } = this.#host;
+    return byCurrentResources(resources, async (resourceVersion) => {
+      const trigger = triggers.find({ ...name, source: "filesystem" });
+      const { events = FILE_EVENTS } = trigger?.resource.spec.event.filesystem ?? {};
+      if (trigger === undefined || !events.includes(change.event)) return;
+      const { event, path } = change;
+      await fire({
+        trigger,
+        resourceVersion,
+        source: "filesystem",
+        once: true,
+        id: eventId(now, JSON.stringify(["filesystem", name.project, name.trigger, change])),
+        payload: { event, path, filename: basename(path) },
+      }, this.#host);
+    });
   }
 }
 

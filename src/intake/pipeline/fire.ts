@@ -19,6 +19,7 @@ import type {
   StoredDelivery,
 } from "../../store/delivery_records.ts";
 import type { DeliveryRecorder } from "../../store/delivery_store.ts";
+import type { CurrentResources } from "../../store/stale_resources.ts";
 import { admit, type AdmitHost, type TriggerEvent } from "../admission/admit.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
 import { DeliveryContext } from "./delivery_context.ts";
@@ -29,11 +30,14 @@ import { noContent } from "./stored_request.ts";
 export interface FireHost extends AdmitHost {
   readonly store: DeliveryRecorder;
   readonly clock: Clock;
+  readonly resources: CurrentResources;
 }
 
 /** An event that no request brought. */
 export interface FiredEvent {
   readonly trigger: ActiveTrigger;
+  /** Version of the resources in which it was found, which {@linkcode byCurrentResources} gives. */
+  readonly resourceVersion: number;
   /** `cron`, `filesystem`, `task` or `manual`. */
   readonly source: string;
   /** Id of its delivery. */
@@ -61,11 +65,12 @@ export interface FiredEvent {
 /**
  * Decides on the event and stores it; delivery and task are on disk when the promise resolves.
  *
- * @throws {AppError} `overloaded` if it cannot be decided or stored now; nothing is stored then.
+ * @throws {AppError} `overloaded` if it cannot be decided or stored now; nothing is stored then. Of it
+ * {@linkcode StaleResourcesError}, after which the caller finds the trigger anew.
  */
 export async function fire(event: FiredEvent, host: FireHost): Promise<EventOutcome> {
   const { trigger, payload, body = utf8(toJson(payload)), headers = {} } = event;
-  const { once, cursor, redeliveryOf, by } = event;
+  const { resourceVersion, once, cursor, redeliveryOf, by } = event;
   const context = new DeliveryContext({ ...event, via: "internal", clock: host.clock, remote: "" });
   context.trigger = trigger;
   context.bodyBytes = body.length;
@@ -82,6 +87,7 @@ export async function fire(event: FiredEvent, host: FireHost): Promise<EventOutc
     // An event without a platform has no key to compare.
     dedupWindowMs: 0,
     dedupKeepMs: 0,
+    resourceVersion,
     ...defined({ once, cursor }),
   });
   if (outcome === undefined) throw new Error(`Delivery ${event.id} has no event`);

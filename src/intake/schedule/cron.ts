@@ -18,6 +18,7 @@ import type { Triggers } from "../admission/triggers.ts";
 import { dueRuns, type Span } from "./cron_runs.ts";
 import { fire, type FireHost } from "../pipeline/fire.ts";
 import type { CursorStore, DeliveryRecorder } from "../../store/delivery_store.ts";
+import { byCurrentResources } from "../../store/stale_resources.ts";
 
 /** The triggers, and the store of their cursors. */
 export interface CronHost extends FireHost, Core {
@@ -154,18 +155,22 @@ export class CronSource implements AsyncDisposable {
     );
   }
 
-  async #fire(timeline: Timeline, at: number): Promise<void> {
+  #fire(timeline: Timeline, at: number): Promise<void> {
     const { project, trigger: name } = timeline.name;
-    const trigger = this.#host.triggers.find({ ...timeline.name, source: "cron" });
-    if (trigger === undefined) return;
-    await fire({
-      trigger,
-      source: "cron",
-      once: true,
-      id: eventId(at, JSON.stringify(["cron", project, name, at])),
-      payload: { scheduled_at: rfc3339(at), fired_at: rfc3339(this.#host.clock.now()) },
-      cursor: { name: cursorOf(timeline), at },
-    }, this.#host);
+    const { triggers, resources, clock } = this.#host;
+    return byCurrentResources(resources, async (resourceVersion) => {
+      const trigger = triggers.find({ ...timeline.name, source: "cron" });
+      if (trigger === undefined || !isTimeOf(trigger.resource, { timeline, at })) return;
+      await fire({
+        trigger,
+        resourceVersion,
+        source: "cron",
+        once: true,
+        id: eventId(at, JSON.stringify(["cron", project, name, at])),
+        payload: { scheduled_at: rfc3339(at), fired_at: rfc3339(clock.now()) },
+        cursor: { name: cursorOf(timeline), at },
+      }, this.#host);
+    });
   }
 
   #logFailure({ name }: Timeline, error: unknown): void {
@@ -205,7 +210,7 @@ export class CronSource implements AsyncDisposable {
     const { project, name, createdAt, updatedAt, spec } = resource;
     const { store, clock } = this.#host;
     const cron = spec.event.cron ?? { schedule: "" };
-    const times = JSON.stringify([cron.schedule, cron.timezone ?? DEFAULT_TIMEZONE]);
+    const times = timesOf(cron);
     const timeline = { name: { project, trigger: name }, createdAt, times, spec: cron };
     const key = cursorOf(timeline);
     const known = this.#timelines.get(key);
@@ -238,6 +243,17 @@ export class CronSource implements AsyncDisposable {
       return undefined;
     }
   }
+}
+
+const timesOf = ({ schedule, timezone = DEFAULT_TIMEZONE }: CronSpec) =>
+  JSON.stringify([schedule, timezone]);
+
+/** Whether a trigger had this schedule at a time of it: another daemon may have changed it before. */
+function isTimeOf(
+  { updatedAt, spec: { event: { cron } } }: Resource<TriggerSpec>,
+  { timeline, at }: { readonly timeline: Timeline; readonly at: number },
+): boolean {
+  return updatedAt > at || cron !== undefined && timesOf(cron) === timeline.times;
 }
 
 function advance(timeline: Timeline, to: number): void {

@@ -23,6 +23,7 @@ import { fire, firedName, firedPayload, type FireHost } from "../pipeline/fire.t
 import type { KeyUses } from "../pipeline/key_uses.ts";
 import { decide, type PipelineHost, STORED_REQUEST } from "../pipeline/pipeline.ts";
 import { storedRequest } from "../pipeline/stored_request.ts";
+import { byCurrentResources } from "../../store/stale_resources.ts";
 import { findChainPosition } from "../task.ts";
 import { record } from "../webhook.ts";
 import type { TaskStore } from "../../store/task_store.ts";
@@ -52,13 +53,30 @@ export interface RedeliveryResult {
  * @throws {AppError} `refused` if it cannot be redelivered: it is a handshake, it came through Slack's
  * endpoint, or its content is not stored; what the pipeline throws.
  */
-export async function redeliverOne(
+export function redeliverOne(
   stored: StoredDelivery,
   by: AskedBy,
   host: RedeliveryHost,
 ): Promise<RedeliveryResult> {
+  return byCurrentResources(
+    host.resources,
+    (resourceVersion) => redeliver(stored, { by, resourceVersion }, host),
+  );
+}
+
+/** Who redelivers, and the version of the resources that decide. */
+interface Redelivered {
+  readonly by: AskedBy;
+  readonly resourceVersion: number;
+}
+
+async function redeliver(
+  stored: StoredDelivery,
+  { by, resourceVersion }: Redelivered,
+  host: RedeliveryHost,
+): Promise<RedeliveryResult> {
   const { delivery } = stored;
-  if (delivery.via === "internal") return await fireAgain(stored, by, host);
+  if (delivery.via === "internal") return await fireAgain(stored, { by, resourceVersion }, host);
   if (delivery.via === "chat") throw await useReplay(delivery, host.store);
   const { id, remote, outcome } = delivery;
   if (outcome === "rejected" && stored.content === undefined) {
@@ -73,6 +91,7 @@ export async function redeliverOne(
   context.redeliveryOf = id;
   context.by = by;
   context.trigger = trigger;
+  context.resourceVersion = resourceVersion;
   if (outcome === "handshake") throw startsNothing(id);
   const request = storedRequest(stored, context);
   const decision = await decide(request, trigger, STORED_REQUEST, host).catch((error) => {
@@ -127,7 +146,7 @@ async function useReplay(
 /** Fires a stored event again that no request brought: it has no platform, plugins or sender. */
 async function fireAgain(
   stored: StoredDelivery,
-  by: AskedBy,
+  redelivered: Redelivered,
   host: RedeliveryHost,
 ): Promise<RedeliveryResult> {
   const { delivery } = stored;
@@ -142,7 +161,7 @@ async function fireAgain(
     body,
     headers,
     redeliveryOf: delivery.id,
-    by,
+    ...redelivered,
     trigger,
     ...(isJsonObject(payload) && source === "task"
       ? await findChainPosition(payload, host.store)

@@ -17,13 +17,20 @@ import type { SqlSession } from "./session.ts";
  * Stores the new task; `findTasks` reads it back, as `TaskStore` has it.
  *
  * @throws {AppError} `not_found` when the old one is gone, `conflict` when it has not ended or
- * cannot be run, or its payload was deleted.
+ * cannot be run, or its payload was deleted; `StaleResourcesError`.
  */
 export const retryTask = <Db extends SqlSession>(
   findTasks: (db: Db, id: string) => Task[] | Promise<Task[]>,
 ) =>
 async (db: Db, changeTasks: ChangeTasks, retry: RetryOf): Promise<Task> => {
-  await changeTasks((facts) => facts.addTask(retry.of), (rows) => storeRetry(rows, retry));
+  const { of, resourceVersion } = retry;
+  await changeTasks((facts) => {
+    facts.addTask(of);
+    if (resourceVersion !== undefined) facts.addResourceVersion();
+  }, (rows) => {
+    rows.checkResources(resourceVersion);
+    storeRetry(rows, retry);
+  });
   // Only now that the task is locked: deleting its payload takes that lock, too.
   await checkPayload(db, retry.of);
   await db.run(

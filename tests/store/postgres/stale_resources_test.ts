@@ -14,7 +14,7 @@ import {
 import type { Resource } from "../../../src/resources/resource.ts";
 import { StaleResourcesError } from "../../../src/store/stale_resources.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { accept, PLAN, taskIdOf } from "../../helpers/store_records.ts";
+import { accept, PLAN, retry, taskIdOf } from "../../helpers/store_records.ts";
 import { until } from "../../helpers/until.ts";
 import { twoDaemonsTest } from "../../rigs/two_daemons.ts";
 import { range } from "../contract/each_store.ts";
@@ -49,7 +49,7 @@ twoDaemonsTest("a decision by earlier resources is not stored", async ({ a, b })
   ok(now > before);
   await rejects(accept(b, 2, { resourceVersion: before }), StaleResourcesError);
   equal((await accept(b, 3, { resourceVersion: now }))?.outcome, "accepted");
-  equal((await accept(b, 4))?.outcome, "accepted", "of no version: an event of the daemon's own");
+  equal((await accept(b, 4))?.outcome, "accepted", "of no version");
   equal((await b.listDeliveries({ limit: 9 })).length, 3);
 });
 
@@ -129,3 +129,14 @@ twoDaemonsTest(
     deepEqual((await start(before)).made, [], "it is there");
   },
 );
+
+twoDaemonsTest("no retry is stored that was planned by resources of before", async ({ a, b }) => {
+  await accept(b, 1, { plan: undefined });
+  const before = await b.resourceVersion();
+  const now = await changeOnBoth(a, b);
+  await rejects(retry(b, 2, 1, { planned: PLANNED, resourceVersion: before }), StaleResourcesError);
+  equal((await b.listTasks({ limit: 9 })).length, 1);
+  equal((await retry(b, 2, 1, { planned: PLANNED, resourceVersion: now })).retryOf, taskIdOf(1));
+});
+
+const PLANNED = { workflow: "ci", workspace: "repo", plan: PLAN };
