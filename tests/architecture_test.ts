@@ -197,6 +197,7 @@ const DOORS: readonly { what: string; pattern: RegExp; only: readonly string[] }
       "src/http/server/serve.ts",
       "src/shell/guard.ts",
       "src/shell/process_groups.ts",
+      "src/store/postgres/database/copy.ts",
     ],
   },
   { what: "the environment", pattern: /\bDeno\.env\b|\bprocess\.env\b/, only: ["src/cli/io.ts"] },

@@ -24,6 +24,8 @@ export class Cable implements AsyncDisposable {
   readonly #database: URL;
   readonly #port: number;
   readonly #open = new Set<Deno.Conn>();
+  readonly #swallowed = new WeakSet<Deno.Conn>();
+  #isOver = Promise.withResolvers<void>();
   #listener: Deno.Listener | undefined;
   #over: Promise<void> = Promise.resolve();
   #held: PromiseWithResolvers<void> | undefined;
@@ -51,6 +53,8 @@ export class Cable implements AsyncDisposable {
     this.#listener?.close();
     this.#listener = undefined;
     for (const end of this.#open) close(end);
+    this.#isOver.resolve();
+    this.#isOver = Promise.withResolvers();
     await this.#over;
   }
 
@@ -63,6 +67,11 @@ export class Cable implements AsyncDisposable {
   release(): void {
     this.#held?.resolve();
     this.#held = undefined;
+  }
+
+  /** Passes on nothing more over the connections that are open, without a word to either end; new ones work. */
+  swallow(): void {
+    for (const end of this.#open) this.#swallowed.add(end);
   }
 
   /** Breaks the next connection over which a batch is committed, before the answer is passed on. */
@@ -151,6 +160,7 @@ export class Cable implements AsyncDisposable {
       transform: async (chunk, out) => {
         await this.#held?.promise;
         const passed = filter(chunk);
+        if (this.#swallowed.has(from)) await this.#isOver.promise; // so the sender is stuck, too
         if (passed.length > 0) out.enqueue(passed);
       },
     });

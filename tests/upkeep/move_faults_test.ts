@@ -18,6 +18,9 @@ import { filesIn } from "../rigs/upkeep_rig.ts";
 
 const TASKS = 30;
 
+/** How long packets may vanish unnoticed, and what a busy machine takes for the move itself. */
+const MOST_MS = 180_000;
+
 /** What the command says when it did not end; nothing when it did. */
 const faultOf = (work: Promise<unknown>) =>
   work.then(() => undefined, (error: unknown) => {
@@ -72,6 +75,40 @@ postgresTest("a cable that is cut in any part leaves one side in use", async () 
   equal((await rig.move()).finished, true);
   equal(await rig.usableSide(), "postgres");
 });
+
+/** Where packets vanish: a statement, the rows, those read back, and the end. */
+const VANISHING: readonly (readonly [string, RegExp])[] = [
+  ["CREATE TABLE deliveries", PART],
+  ["COPY resources", PART],
+  ["TO STDOUT", PART],
+  ["DROP TABLE IF EXISTS svc.moving\0", AT_THE_END],
+];
+
+postgresTest(
+  "packets that vanish end the move in a bounded time, and leave one side in use",
+  async () => {
+    const began = Date.now();
+    await Promise.all(VANISHING.map(async ([bytes, says]) => {
+      await using database = await createEmptyDatabase();
+      await using cable = new Cable(database.url);
+      await using rig = await moveRig(TASKS, { url: cable.url });
+      cable.breakWhere((passed, sender) => {
+        if (sender === "daemon" && passed.includes(bytes)) cable.hold();
+        return undefined;
+      });
+      const fault = await faultOf(rig.move());
+      const tookMs = Date.now() - began;
+      cable.breakWhere(() => undefined);
+      cable.release();
+      match(fault ?? "it ended", says, bytes);
+      ok(tookMs < MOST_MS, `${bytes}: it took ${tookMs} ms`);
+      const side = says === AT_THE_END ? "postgres" : "file";
+      equal(await rig.usableSide(), side, bytes);
+      await rig.move({ again: side === "file" });
+      equal(await rig.usableSide(), "postgres", bytes);
+    }));
+  },
+);
 
 postgresTest("a server that crashes leaves the file in use, and the move begins anew", async () => {
   await using server = await startPostgres();

@@ -7,7 +7,7 @@
 
 import { setImmediate } from "node:timers";
 import { AppError } from "../../base/errors.ts";
-import { isOfOneCall } from "./database/connections.ts";
+import { isOfOneCall } from "./database/faults.ts";
 
 /** The result of one call of a batch. */
 export type CallResult = { readonly value: unknown } | { readonly error: unknown };

@@ -110,7 +110,7 @@ async function readFacts(db: Session) {
 /** A look through a large table takes longer than a statement of a daemon may. */
 function unhurried<T>(db: Session, work: () => Promise<T>): Promise<T> {
   return inSnapshot(db, async () => {
-    await db.exec("SET LOCAL statement_timeout = 0");
+    await db.slowly();
     return await work();
   });
 }

@@ -6,7 +6,7 @@
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import { AppError } from "../../../src/base/errors.ts";
-import { fromPostgresError } from "../../../src/store/postgres/database/connections.ts";
+import { fromPostgresError } from "../../../src/store/postgres/database/faults.ts";
 import { byHalves } from "../../../src/store/postgres/batcher.ts";
 
 const errorOf = (code: string) => Object.assign(new Error("why"), { code });

@@ -1,6 +1,5 @@
 /**
- * The door to PostgreSQL, the only importer of `pg`: connections, their settings, transactions, and
- * its errors as errors of the program.
+ * The door to PostgreSQL, the only importer of `pg`: connections, their settings and transactions.
  *
  * @module
  */
@@ -8,10 +7,12 @@
 import { Buffer } from "node:buffer";
 // @ts-types="./pg.d.ts"
 import pg from "pg";
-import { AppError, messageOf } from "../../../base/errors.ts";
+import { AppError } from "../../../base/errors.ts";
 import { type CopyIn, copyIn, copyOut } from "./copy.ts";
 import type { DatabaseAddress } from "./database_url.ts";
 import { toAddress, toDriverConfig } from "./driver_config.ts";
+import { fromPostgresError, isBroken, isInTheWay } from "./faults.ts";
+import { ANSWER_LATE_MS, SLOW_MS, STATEMENT_MS } from "./limits.ts";
 import type { Env } from "./password_file.ts";
 import type { ClientBase, PoolClient, QueryResult } from "./pg.d.ts";
 import { storable } from "../../sql/columns.ts";
@@ -54,6 +55,8 @@ export interface Session extends SqlSession {
   run(sql: string, ...values: readonly Value[]): Promise<number>;
   /** Runs several statements that take no values. */
   exec(sql: string): Promise<void>;
+  /** Lets the statements of this transaction that come next take half an hour each. */
+  slowly(): Promise<void>;
   /**
    * As `get`, for a statement that every batch runs: each connection has it parsed once. Its text is
    * its name, which may have 63 characters.
@@ -116,7 +119,8 @@ export interface KeptConnection extends Disposable {
  */
 const SETTINGS = "SET search_path = svc; SET synchronous_commit = on; " +
   "SET default_transaction_isolation = 'read committed'; SET lock_timeout = 0; " +
-  "SET timezone = 'UTC'; SET jit = off; SET statement_timeout = '60s'; SET idle_in_transaction_session_timeout = '5s'";
+  `SET timezone = 'UTC'; SET jit = off; SET statement_timeout = ${STATEMENT_MS}; ` +
+  "SET idle_in_transaction_session_timeout = '5s'";
 
 /** Sets the node and the run for which a connection claims (`ownership.ts`). */
 const FOR_WHOM = "SELECT set_config('svc.node', $1, false), set_config('svc.run', $2, false)";
@@ -145,6 +149,7 @@ export class Connections implements AsyncDisposable {
       max,
       pipeline,
       connectionTimeoutMillis: CONNECT_MS,
+      query_timeout: STATEMENT_MS + ANSWER_LATE_MS,
       idleTimeoutMillis: 60_000,
       keepAlive: true,
       application_name: "svc",
@@ -182,14 +187,14 @@ export class Connections implements AsyncDisposable {
 
   async #once<T>(work: (db: Session) => Promise<T>): Promise<T> {
     const client = await this.#connect();
-    let isBroken = false;
+    let isLost = false;
     try {
       return await inTransaction(client, this.owner, work);
     } catch (error) {
-      isBroken = !await client.query("ROLLBACK").then(() => true, () => false);
+      isLost = isBroken(error) || !await client.query("ROLLBACK").then(() => true, () => false);
       throw error;
     } finally {
-      client.release(isBroken);
+      client.release(isLost);
     }
   }
 
@@ -259,6 +264,8 @@ class ClientSession implements Session {
   /** The statement that {@linkcode last} has sent. */
   sent: Promise<unknown> | undefined;
   readonly #client: ClientBase;
+  /** How long an answer may take; absent where it is the time of all statements. */
+  #answerMs: number | undefined;
 
   constructor(client: ClientBase, owner: Owner) {
     this.#client = client;
@@ -283,7 +290,12 @@ class ClientSession implements Session {
   }
 
   async exec(sql: string): Promise<void> {
-    await this.#client.query(sql);
+    await this.#client.query({ text: sql, query_timeout: this.#answerMs });
+  }
+
+  async slowly(): Promise<void> {
+    await this.exec(`SET LOCAL statement_timeout = ${SLOW_MS}`);
+    this.#answerMs = SLOW_MS + ANSWER_LATE_MS;
   }
 
   async prepared(sql: string, ...values: readonly Value[]): Promise<Row | undefined> {
@@ -316,7 +328,11 @@ class ClientSession implements Session {
   }
 
   #query(sql: string, values: readonly Value[]): Promise<QueryResult> {
-    return this.#client.query(numbered(sql), values.map(toParameter));
+    return this.#client.query({
+      text: numbered(sql),
+      values: values.map(toParameter),
+      query_timeout: this.#answerMs,
+    });
   }
 }
 
@@ -346,49 +362,4 @@ function parserOf(oid: number, format?: "text" | "binary"): (text: string) => un
 
 function fromHex(text: string): Uint8Array {
   return Uint8Array.fromHex(text.slice(2));
-}
-
-/**
- * SQLSTATEs of a transaction that is worth another try: a deadlock, and a serialization failure.
- */
-const IN_THE_WAY = new Set(["40P01", "40001"]);
-/**
- * SQLSTATEs and codes of Node that say that the database cannot be reached or written now: classes
- * 08 (connection), 28 (authorization), 53 (resources), 57P (shutdown), a database that is not
- * there, a statement or a pause that took too long, and a machine without descriptors.
- */
-const AWAY =
-  /^(08|28|3D|53|57P|57014|25006|25P03|ECONN|ENOENT|EPIPE|ETIMEDOUT|EHOST|ENET|EAI_|EMFILE|ENFILE|ENOMEM|ENOBUFS|EADDRNOTAVAIL)/;
-/** SQLSTATEs of the server's own faults, classes 58 (system, files) and XX (its rows, itself). */
-const ITS_FAULT = /^(58|XX)/;
-/** Texts of `pg` where it has no code. */
-const AWAY_TEXT = /Connection terminated|timeout exceeded when trying to connect|connection error/i;
-
-const codeOf = (error: unknown) =>
-  error instanceof Error && "code" in error ? String(error.code) : "";
-const isInTheWay = (error: unknown) => IN_THE_WAY.has(codeOf(error));
-
-function isBroken(error: unknown): boolean {
-  return error instanceof Error && (AWAY.test(codeOf(error)) || AWAY_TEXT.test(error.message));
-}
-
-/**
- * Converts a fault of the database to an {@linkcode AppError} `overloaded`; gives any other error
- * as it is.
- */
-export function fromPostgresError(error: unknown): unknown {
-  if (error instanceof AppError) return error;
-  if (isBroken(error)) return notNow("reached", error);
-  return ITS_FAULT.test(codeOf(error)) || isInTheWay(error) ? notNow("used", error) : error;
-}
-
-function notNow(what: string, error: unknown): AppError {
-  const message = `The database cannot be ${what} now: ${messageOf(error)}`;
-  return new AppError("overloaded", message, { cause: error });
-}
-
-/** Whether a fault may be of one row or one call, so that others may succeed meanwhile. */
-export function isOfOneCall(error: unknown): boolean {
-  const { cause } = error instanceof AppError ? error : { cause: error };
-  return ITS_FAULT.test(codeOf(cause)) || isInTheWay(cause);
 }

@@ -6,6 +6,8 @@
  * @module
  */
 
+import { systemClock } from "../../../base/clock.ts";
+import { NEVER_MS } from "./limits.ts";
 import type { ClientBase, CopyConnection } from "./pg.d.ts";
 
 /** A `COPY … FROM STDIN` under way. Disposing of one that has not ended undoes it. */
@@ -26,37 +28,92 @@ export async function copyIn(client: ClientBase, sql: string): Promise<CopyIn> {
   const ended = Promise.withResolvers<void>();
   ended.promise.catch(() => {}); // thrown where it is awaited
   let fault: { readonly error: unknown } | undefined;
-  client.query({
-    submit: (connection) => connection.query(sql),
-    handleCopyInResponse: begun.resolve,
+  let wake = () => {};
+  let beginning: Disposable | undefined;
+  const query = {
+    query_timeout: NEVER_MS,
+    callback() {},
+    submit(connection: CopyConnection) {
+      beginning = watch(connection);
+      connection.query(sql);
+    },
+    handleCopyInResponse(connection: CopyConnection) {
+      beginning?.[Symbol.dispose]();
+      begun.resolve(connection);
+    },
     handleCommandComplete() {},
-    handleReadyForQuery: () => ended.resolve(),
-    handleError(error) {
+    handleReadyForQuery() {
+      query.callback();
+      ended.resolve();
+    },
+    handleError(error: unknown) {
+      beginning?.[Symbol.dispose]();
+      query.callback();
       fault = { error };
       begun.reject(error);
       ended.reject(error);
+      wake();
     },
-  });
+  };
+  client.query(query);
   const connection = await begun.promise;
   let isOver = false;
   return {
     async send(bytes) {
       const { stream } = connection;
+      using _watch = watch(connection);
       stream.write(headerOf(bytes.length));
-      // The server takes in what comes after a fault of its own, and a lost connection ends the write.
-      await new Promise<void>((resolve) => stream.write(bytes, () => resolve()));
+      // The server takes in what comes after a fault of its own.
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        stream.write(bytes, () => resolve());
+      });
       if (fault !== undefined) throw fault.error;
     },
     async end() {
       isOver = true;
+      using _watch = watch(connection, ENDING_MS);
       connection.endCopyFrom();
       await ended.promise;
     },
     async [Symbol.asyncDispose]() {
       if (isOver || fault !== undefined) return;
+      using _watch = watch(connection);
       connection.sendCopyFail("it was stopped");
       await ended.promise.catch(() => {});
     },
+  };
+}
+
+/** Longest time in which the other end of a copy takes and sends nothing. */
+const STALLED_MS = 45_000;
+/** Longest time in which the server takes in what is left, and looks that each log has its task. */
+const ENDING_MS = 180_000;
+
+/**
+ * Closes a connection over which nothing moves: packets may be lost without a word, and the system
+ * notices after a quarter of an hour, or never where it waits for an answer.
+ */
+function watch(connection: CopyConnection, stalledMs = STALLED_MS) {
+  let hasMoved = false;
+  let timer: Disposable;
+  const begin = () => {
+    timer = systemClock.after(stalledMs, () => {
+      if (!hasMoved) {
+        const seconds = stalledMs / 1000;
+        connection.stream.destroy(
+          new Error(`Connection terminated: nothing came for ${seconds} seconds`),
+        );
+        return;
+      }
+      hasMoved = false;
+      begin();
+    });
+  };
+  begin();
+  return {
+    moved: () => void (hasMoved = true),
+    [Symbol.dispose]: () => timer[Symbol.dispose](),
   };
 }
 
@@ -79,19 +136,34 @@ export async function* copyOut(
 ): AsyncGenerator<void, void, undefined> {
   const ended = Promise.withResolvers<void>();
   let wake = () => {};
-  client.query({
-    submit: (connection) => connection.query(sql),
-    handleCopyData({ chunk }) {
+  let watching: ReturnType<typeof watch> | undefined;
+  const query = {
+    query_timeout: NEVER_MS,
+    callback() {},
+    submit(connection: CopyConnection) {
+      watching = watch(connection);
+      connection.query(sql);
+    },
+    handleCopyData({ chunk }: { readonly chunk: Uint8Array }) {
+      watching?.moved();
       onMessage(chunk);
       wake();
     },
     handleCommandComplete() {},
-    handleReadyForQuery: () => ended.resolve(),
-    handleError: ended.reject,
-  });
+    handleReadyForQuery() {
+      query.callback();
+      ended.resolve();
+    },
+    handleError(error: unknown) {
+      query.callback();
+      ended.reject(error);
+    },
+  };
+  client.query(query);
   let isOver = false;
   const over = () => {
     isOver = true;
+    watching?.[Symbol.dispose]();
     wake();
   };
   ended.promise.then(over, over);

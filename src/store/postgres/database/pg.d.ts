@@ -24,11 +24,18 @@ export interface CopyConnection {
   query(sql: string): void;
   endCopyFrom(): void;
   sendCopyFail(reason: string): void;
-  readonly stream: { write(bytes: Uint8Array, onSent?: () => void): void };
+  readonly stream: {
+    write(bytes: Uint8Array, onSent?: () => void): void;
+    destroy(error: Error): void;
+  };
 }
 
 /** A query that answers the messages of the server by itself. */
 export interface CopyQuery {
+  /** Longest time that it may take, in milliseconds. */
+  readonly query_timeout: number;
+  /** Called when it has ended: the driver replaces it by what stops its clock. */
+  callback(): void;
   submit(connection: CopyConnection): void;
   handleCopyInResponse?(connection: CopyConnection): void;
   handleCopyData?(message: { readonly chunk: Uint8Array }): void;
@@ -42,7 +49,13 @@ export interface ClientBase {
   /** Number of the server's process, as the other end says when it connects. */
   readonly processID: number | null;
   query(sql: string, values?: readonly unknown[]): Promise<QueryResult>;
-  query(query: { name: string; text: string; values: readonly unknown[] }): Promise<QueryResult>;
+  query(query: {
+    readonly name?: string;
+    readonly text: string;
+    readonly values?: readonly unknown[];
+    /** In milliseconds, in the place of that of all queries. */
+    readonly query_timeout?: number | undefined;
+  }): Promise<QueryResult>;
   query(query: CopyQuery): void;
   on(event: "error", listener: (error: Error) => void): void;
   on(event: "end", listener: () => void): void;
@@ -89,6 +102,7 @@ export interface PoolConfig extends ServerConfig {
   readonly max: number;
   readonly pipeline: boolean;
   readonly connectionTimeoutMillis: number;
+  readonly query_timeout: number;
   readonly idleTimeoutMillis: number;
   readonly keepAlive: boolean;
   readonly application_name: string;

@@ -22,11 +22,11 @@ import { checkServer } from "../database/check_server.ts";
 import {
   Connections,
   type ConnectOptions,
-  fromPostgresError,
   type KeptConnection,
   type Session,
 } from "../database/connections.ts";
 import { nameOf } from "../database/database_url.ts";
+import { fromPostgresError } from "../database/faults.ts";
 import { migrate, readAbout } from "../database/migrate.ts";
 import { type PostgresTable, SCHEMA_VERSION } from "../database/migrations.ts";
 import { endMove, findMove, markMove, type UnfinishedMove } from "../database/moving.ts";
@@ -140,7 +140,7 @@ export class MoveTarget implements AsyncDisposable, TargetRows, VerifiedTarget {
   async begin(move: UnfinishedMove): Promise<void> {
     const kept = this.#kept ??= await this.#connections.keep();
     const { db } = kept;
-    await db.exec("SET idle_in_transaction_session_timeout = 0; SET statement_timeout = 0");
+    await db.exec("SET idle_in_transaction_session_timeout = 0; SET statement_timeout = 0"); // for COPY
     const row = await db.get(
       "SELECT pg_try_advisory_lock(hashtextextended('move', 0))::int AS is_ours",
     );
@@ -192,7 +192,10 @@ export class MoveTarget implements AsyncDisposable, TargetRows, VerifiedTarget {
            (SELECT coalesce(max(position), 0) + 1 FROM ${table}), false)`,
       );
     }
-    await db.exec("ANALYZE");
+    await this.#begun.transaction(async (db) => {
+      await db.slowly();
+      await db.exec("ANALYZE");
+    });
     await makeJobs(db);
   }
 
@@ -297,6 +300,7 @@ async function countRows(db: Session): Promise<string[]> {
 
 /** Empties every table, and the queue of jobs. */
 async function emptyAll(db: Session): Promise<void> {
+  await db.slowly();
   const tables = (await db.all(TABLES_OF_SVC)).filter((row) =>
     !ALWAYS_FILLED.has(text(row, "tablename"))
   );
