@@ -29,6 +29,14 @@ export class Books implements AsyncDisposable {
     );
   }
 
+  /** The tasks that have not ended: who has claimed each, how often it was claimed, and what its job says. */
+  async left(): Promise<readonly Row[]> {
+    return await this.#all(`
+      SELECT tasks.id, tasks.state, readiness, node, epoch, job.state::text AS job
+      FROM tasks LEFT JOIN svc_jobs.job ON job.id = job_of(tasks.id)
+      WHERE finished_at IS NULL ORDER BY tasks.id`);
+  }
+
   /** `X-GitHub-Delivery` of each accepted delivery, sorted; repeats stay. */
   async accepted(): Promise<readonly string[]> {
     const rows = await this.#all(
