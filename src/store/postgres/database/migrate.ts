@@ -64,6 +64,7 @@ export async function migrate(
       if (about.version > 0 && about.version < SCHEMA_VERSION) {
         onNote(`the database is migrated from schema ${about.version} to ${SCHEMA_VERSION}`);
       }
+      await db.slowly(); // one may make an index of all tasks
       for (const { sql } of migrationsAfter(about.version)) await db.exec(sql);
       await db.exec(FUNCTIONS);
     }
