@@ -25,15 +25,13 @@ import { until } from "../helpers/until.ts";
 
 const MAX_BYTES = 32 * 1024 * 1024;
 const NAME = "test.attached";
-Object.assign(OPERATIONS, {
-  [NAME]: defineOperation({
-    summary: "x",
-    input: { task: TASK },
-    output: json<unknown>(),
-    role: "operator",
-    grants: { step: { own: "task", in: "task" } },
-    attachment: { maxBytes: MAX_BYTES },
-  }),
+const ATTACHED = defineOperation({
+  summary: "x",
+  input: { task: TASK },
+  output: json<unknown>(),
+  role: "operator",
+  grants: { step: { own: "task", in: "task" } },
+  attachment: { maxBytes: MAX_BYTES },
 });
 
 type Handle = (input: unknown, attached: AttachedFile) => Promise<unknown>;
@@ -41,6 +39,8 @@ type Handle = (input: unknown, attached: AttachedFile) => Promise<unknown>;
 /** A server on a socket like that of sandboxes and on a port, and a client of each. */
 async function serverRig(handle: Handle) {
   await using opening = new AsyncDisposableStack();
+  Object.assign(OPERATIONS, { [NAME]: ATTACHED });
+  opening.defer(() => void Reflect.deleteProperty(OPERATIONS, NAME));
   const dir = opening.use(await tempDir());
   const log = createLog({ level: "error", format: "json", clock: systemClock, write: () => {} });
   let count = 0;

@@ -313,7 +313,7 @@ export async function fakeGitLab(options: GitLabOptions = {}): Promise<FakeGitLa
   const root = await Deno.makeTempDir({ prefix: "svc-fake-gitlab-" });
   const state = new GitLabState(new FakeGit(root));
   await fill(state, options);
-  const tokens = [...options.tokens ?? [GITLAB_TOKEN]];
+  const tokens = (options.tokens ?? [GITLAB_TOKEN]).map((token) => ({ ...token })); // tests end some
   const threads = new GitLabThreads(state);
   const mergeRequests = new GitLabMergeRequests(state, threads);
   const reviews = new GitLabReviews(state, threads, mergeRequests);
