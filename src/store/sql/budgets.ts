@@ -338,7 +338,7 @@ export async function wakeSteps<Db extends SqlSession>(
   { wake }: BudgetHost<Db>,
   db: Db,
   steps: readonly StepPlace[],
-  { now, taskId }: { readonly now: number; readonly taskId?: string },
+  { now, taskId: asking }: { readonly now: number; readonly taskId?: string },
 ): Promise<void> {
   for (const { taskId, position } of steps) {
     await db.run(
@@ -349,7 +349,7 @@ export async function wakeSteps<Db extends SqlSession>(
     );
   }
   const tasks = new Set(steps.map(({ taskId }) => taskId));
-  if (taskId !== undefined) tasks.delete(taskId);
+  if (asking !== undefined) tasks.delete(asking);
   if (tasks.size > 0) await wake(db, [...tasks], now);
 }
 
