@@ -45,12 +45,13 @@ export class Login {
   /** One step; a refusal is a page as well, which a person reads. */
   async answer(step: LoginStep, headers: Headers, signal: AbortSignal): Promise<Response> {
     const query = new URLSearchParams(step.query);
+    const request = { query, headers, signal, returnTo: returnPath(query.get("return")) };
     this.#waiting++;
     try {
       if (this.#waiting > MOST_WAITING) {
         throw new AppError("overloaded", "Too many people log in at the moment: try again");
       }
-      return await this.#take(step, { query, headers, signal });
+      return await this.#take(step, request);
     } catch (thrown) {
       const error = toAppError(thrown);
       // The reason stays here: it may be about somebody else's login.
@@ -58,7 +59,7 @@ export class Login {
         way: step.way ?? "",
         because: `${error.message}${error.reason === "" ? "" : `: ${error.reason}`}`,
       });
-      return refusalPage(error, step, returnPath(query.get("return")));
+      return refusalPage(error, step, request.returnTo);
     } finally {
       this.#waiting--;
     }
@@ -66,35 +67,31 @@ export class Login {
 
   async #take(step: LoginStep, request: LoginRequest): Promise<Response> {
     const { ways } = this.#options;
-    const returnTo = returnPath(request.query.get("return"));
     if (step.way === undefined) {
       const [only, second] = ways;
-      if (only !== undefined && second === undefined) {
-        return await this.#begin(only, returnTo, request);
-      }
-      return choicePage(ways, returnTo);
+      if (only !== undefined && second === undefined) return await this.#begin(only, request);
+      return choicePage(ways, request.returnTo);
     }
     const way = ways.find(({ name }) => name === step.way);
     if (way === undefined) throw new AppError("not_found", `There is no login "${step.way}" here`);
-    if (!step.isCallback) return await this.#begin(way, returnTo, request);
+    if (!step.isCallback) return await this.#begin(way, request);
     if (!("finish" in way)) throw new AppError("not_found", "Nothing is at this path");
     return await this.#finish(way, request);
   }
 
-  async #begin(way: LoginWay, returnTo: string, request: LoginRequest): Promise<Response> {
+  async #begin(way: LoginWay, request: LoginRequest): Promise<Response> {
+    const { headers, returnTo } = request;
     // One cookie for all logins of a browser: several tabs may log in at once.
-    const cookie = cookieIn(request.headers) ?? newSecret();
-    if ("read" in way) {
-      const identity = await way.read(request.headers);
-      return await this.#admit(identity, { cookie, returnTo, signal: request.signal });
-    }
+    const cookie = cookieIn(headers) ?? newSecret();
+    if ("read" in way) return await this.#admit(await way.read(headers), cookie, request);
     const secrets = { state: newSecret(), nonce: newSecret(), verifier: newSecret() };
     const to = await way.begin(secrets);
     this.#pending.add({ way: way.name, cookie, secrets, returnTo });
     return redirect(to, cookie);
   }
 
-  async #finish(way: AskedWay, { query, headers, signal }: LoginRequest): Promise<Response> {
+  async #finish(way: AskedWay, request: LoginRequest): Promise<Response> {
+    const { query, headers } = request;
     const cookie = cookieIn(headers);
     const states = query.getAll("state");
     const [state] = states;
@@ -107,18 +104,15 @@ export class Login {
         "This login was not begun in this browser, took longer than ten minutes, or is over already",
       );
     }
-    const identity = await way.finish(query, pending.secrets);
-    return await this.#admit(identity, { cookie, returnTo: pending.returnTo, signal });
+    request.returnTo = pending.returnTo;
+    return await this.#admit(await way.finish(query, pending.secrets), cookie, request);
   }
 
   /** Sends the browser to a page with a ticket, if the daemon knows a Person of this identity. */
   async #admit(
     identity: string,
-    { cookie, returnTo, signal }: {
-      readonly cookie: string;
-      readonly returnTo: string;
-      readonly signal: AbortSignal;
-    },
+    cookie: string,
+    { returnTo, signal }: LoginRequest,
   ): Promise<Response> {
     if (identityFault(identity) !== undefined) {
       throw new AppError("unauthorized", "The login gave no identity that a Person could have", {
@@ -126,7 +120,7 @@ export class Login {
       });
     }
     const person = await personOf(identity, this.#options.client, signal);
-    if (person === undefined) return strangerPage(identity);
+    if (person === undefined) return strangerPage(identity, returnTo);
     const ticket = this.#options.sessions.issue({ holder: { person, identity }, cookie });
     return redirect(`${returnTo}#ticket=${ticket.text}`, cookie);
   }
@@ -136,6 +130,8 @@ interface LoginRequest {
   readonly query: URLSearchParams;
   readonly headers: Headers;
   readonly signal: AbortSignal;
+  /** Path at which the login ends. When a provider sends the browser back, it is known once its login is found. */
+  returnTo: string;
 }
 
 /** The only cookie of this name, if it is one of ours. */
@@ -196,13 +192,13 @@ function choicePage(ways: readonly LoginWay[], returnTo: string): Response {
 }
 
 /** Tells nothing but what the person knows already, in the form that an admin needs. */
-function strangerPage(identity: string): Response {
+function strangerPage(identity: string, returnTo: string): Response {
   return pageResponse({
     status: 403,
     title: "You are not known here",
     text: ["Ask an admin to add this identity to your Person, or to make one:"],
     code: `is: [${JSON.stringify(identity)}]`,
-    links: [["/login", "Log in again"]],
+    links: [[loginPath(undefined, returnTo), "Log in again"]],
   });
 }
 

@@ -199,12 +199,9 @@ Deno.test("a ticket is worth nothing without the cookie of its login, and is the
 Deno.test("who is no Person sees the line to add and nothing else, and gets no ticket", async () => {
   const nasty = "x\"><script>alert(1)</script>&'";
   await using rig = await teamRig(askedWay(() => Promise.resolve(`header:${nasty}`)));
-  const begun = await get(rig, "/login/id", { cookie: LOGIN_COOKIE });
-  const state = /state=([0-9a-f]+)/.exec(headOf(begun, "location") ?? "")?.[1];
-  const answer = await get(rig, `/login/id/callback?code=x&state=${state}`, {
-    cookie: LOGIN_COOKIE,
-  });
+  const answer = await logIn(rig, "/approvals");
   deepEqual([answer.status, headOf(answer, "location")], [403, undefined]);
+  match(answer.body, /<a href="\/login\?return=%2Fapprovals">Log in again<\/a>/);
   ok(!answer.body.includes("<script>"), answer.body);
   match(answer.body, /is: \[&quot;header:x\\&quot;&gt;&lt;script&gt;alert\(1\)/);
   deepEqual(rig.calls.map(({ path }) => path), ["/v1/person.login"]);
@@ -224,8 +221,20 @@ Deno.test("what a way refuses is a page that says so, without its reason", async
     ok(!/of somebody else|dns|a bug/.test(answer.body), answer.body);
     match(answer.body, /<a href="\/login\/told\?return=%2Ftasks">Log in again<\/a>/);
     deepEqual(rig.logged, ["login refused"]);
+    await using asked = await teamRig(askedWay(() => Promise.reject(error)));
+    const refused = await logIn(asked, "/tasks");
+    equal(String(refused.status), status);
+    match(refused.body, /<a href="\/login\?return=%2Ftasks">Log in again<\/a>/);
   }
 });
+
+/** Logs in at a provider that sends the browser back; gives the answer to that. */
+async function logIn(rig: ConsoleRig, returnTo: string): Promise<RawAnswer> {
+  const headers = { cookie: LOGIN_COOKIE };
+  const begun = await get(rig, `/login/id?return=${encodeURIComponent(returnTo)}`, headers);
+  const state = /state=([0-9a-f]+)/.exec(headOf(begun, "location") ?? "")?.[1];
+  return await get(rig, `/login/id/callback?code=x&state=${state}`, headers);
+}
 
 Deno.test("an identity that no Person could have asks nobody", async () => {
   for (const identity of ["ada", "header:", "header:a b", "oidc:http://id#1", "github:ada"]) {
