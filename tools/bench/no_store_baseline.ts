@@ -70,7 +70,7 @@ const server = await serve({
     rejections: new Rejections({ store, log, clock: systemClock }),
     unknownPaths: new UnknownPaths({ catalog, log, clock: systemClock }),
     keyUses: new KeyUses({ store, log, clock: systemClock }),
-    resources: { refresh: () => Promise.resolve() },
+    resources: { version: 0, refresh: () => Promise.resolve() },
     plugins: {} as PluginHost, // the triggers of the bench have none
     findCertificate: () => Promise.resolve({ failure: "certificate_unreachable" }),
     visit: () => Promise.resolve(),
