@@ -60,11 +60,13 @@ export async function migrate(
     const about = await readAbout(db);
     isKeyKnown(about, keyId);
     if (!isUpToDate(about)) {
-      if (about.version > 0) await refuseWhileOthersRun(db);
+      if (about.version > 0) {
+        await refuseWhileOthersRun(db);
+        await db.slowly(); // a migration may make an index of all tasks
+      }
       if (about.version > 0 && about.version < SCHEMA_VERSION) {
         onNote(`the database is migrated from schema ${about.version} to ${SCHEMA_VERSION}`);
       }
-      await db.slowly(); // one may make an index of all tasks
       for (const { sql } of migrationsAfter(about.version)) await db.exec(sql);
       await db.exec(FUNCTIONS);
     }
